@@ -177,7 +177,7 @@ class Drafters(stages.Stages):
             drafter["vocabulary"] = str(folder / "vocabulary.json")
         model = "heads" if kind in ("eagle3", "medusa") else "directory"
         return {"models": {"m": {model: str(folder)}}, "drafters": [drafter],
-                "policy": {"name": "chain", "gamma": 4},
+                "policy": {"name": "chain", "nodes": 4},
                 "verifier": {"name": "multi_round"}}
 
     def report(self, records):

@@ -50,6 +50,9 @@ struct PolicyTraits {
   std::vector<DrawKind> draw_kinds;
   // At most one draw a node, at most one expanded child.
   bool chain = false;
+  // Which nodes it drafts depends on what the drafter proposes, or on earlier
+  // rounds.
+  bool adapts = false;
   // The number of draws at a node is fixed before the first of them.
   bool fixed_counts = false;
   // Some draws are used at several nodes.

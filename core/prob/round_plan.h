@@ -16,8 +16,8 @@ namespace banyan {
 // Which nodes are drafted. The device's counterparts, and their numbers:
 //   fixed          1 if the nodes of a level share draws, else 0; then the
 //                  parent of every place in depth-first order, -1 for the first
-//   sequences      count, gamma
-//   expand_rerank  top_k, depth, total
+//   sequences      width, levels
+//   expand_rerank  width, levels, nodes
 struct ShapeTwin {
   std::string name;
   std::vector<int> numbers;

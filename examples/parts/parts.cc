@@ -2,15 +2,19 @@
 #include "experiments/commands/parts.h"
 
 #include "drafters/row.h"
+#include "tree/policies/row.h"
 #include "verifiers/row.h"
 
 banyan::VerifierRow FirstDrawsRow();
 banyan::DrafterRow AgainRow();
+banyan::PolicyRow CombRow();
 
 namespace banyan {
 
 Parts OwnParts() {
-  return {.drafters = {AgainRow()}, .verifiers = {FirstDrawsRow()}};
+  return {.drafters = {AgainRow()},
+          .policies = {CombRow()},
+          .verifiers = {FirstDrawsRow()}};
 }
 
 }  // namespace banyan

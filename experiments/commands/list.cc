@@ -82,7 +82,7 @@ void Row::AddKeys(std::vector<KeyRow> rows) {
   }
 }
 
-// "{gamma: 2}" as a section of a part.
+// "{nodes: 2}" as a section of a part.
 std::string SectionOf(absl::string_view name, absl::string_view example) {
   const bool empty = example == "{}";
   return absl::StrCat("{name: ", name, empty ? "" : ", ", example.substr(1));

@@ -36,16 +36,13 @@ struct TreeFile {
 // either way. `acceptance` beside a stated shape rates it and is not moved.
 absl::StatusOr<Params> PolicyWithKeysBeside(const Params& params,
                                             const Params& policy) {
-  const Params* name = policy.Find("name");
-  const bool optimised =
-      name != nullptr &&
-      (name->text() == "sequoia" ||
-       (name->text() == "static" && params.Find("accuracies") != nullptr));
+  BANYAN_ASSIGN_OR_RETURN(const PolicyRow* row,
+                          FindRow(PolicyCatalogue(), "policy", policy));
   std::vector<Params::Entry> entries(policy.entries().begin(),
                                      policy.entries().end());
   for (const Params::Entry& entry : params.entries()) {
     if (entry.key == "policy") continue;
-    if (!optimised && entry.key == "acceptance") continue;
+    if (!row->takes_costs && entry.key == "acceptance") continue;
     if (policy.Find(entry.key) != nullptr)
       return entry.value.Error(absl::StrCat("tree file: '", entry.key,
                                             "' stands in the policy as well"));
@@ -86,8 +83,8 @@ JsonValue ToJson(const TreeFile& file) {
   if (file.plan.expected_tokens.has_value())
     out["expected_tokens"] = *file.plan.expected_tokens;
   if (const auto& choice = file.plan.choice; choice.has_value())
-    out["chosen"] = {{"budget", choice->nodes},
-                     {"depth", choice->depth},
+    out["chosen"] = {{"nodes", choice->nodes},
+                     {"levels", choice->levels},
                      {"round_ms", choice->round_ms},
                      {"tokens_per_ms", choice->tokens_per_ms},
                      {"speedup", choice->speedup}};

@@ -21,17 +21,20 @@
 #include "core/base/counted.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
+#include "experiments/plan/params_edit.h"
 #include "experiments/plan/resolve.h"
 
 namespace banyan {
 namespace {
 
-// "chain" of "methods.chain.policy.gamma"; empty for any other path.
+// "chain" of "methods.chain.policy.nodes"; empty for any other path, and for
+// "methods.*.nodes".
 std::string MethodOf(absl::string_view path) {
   constexpr absl::string_view kMethods = "methods.";
   if (path.substr(0, kMethods.size()) != kMethods) return "";
   path.remove_prefix(kMethods.size());
-  return std::string(path.substr(0, path.find('.')));
+  const absl::string_view method = path.substr(0, path.find('.'));
+  return method == kEveryKey ? "" : std::string(method);
 }
 
 std::string LabelOf(const Params& value) {
@@ -79,8 +82,14 @@ std::string MethodOfAll(const std::vector<AxisValue>& values) {
 
 // Whether one of two paths of settings lies in the other.
 bool Overlap(absl::string_view a, absl::string_view b) {
-  if (a.size() > b.size()) std::swap(a, b);
-  return absl::StartsWith(b, a) && (a.size() == b.size() || b[a.size()] == '.');
+  const std::vector<absl::string_view> parts = absl::StrSplit(a, '.');
+  const std::vector<absl::string_view> others = absl::StrSplit(b, '.');
+  const std::size_t both = std::min(parts.size(), others.size());
+  for (std::size_t i = 0; i < both; ++i)
+    if (parts[i] != others[i] && parts[i] != kEveryKey &&
+        others[i] != kEveryKey)
+      return false;
+  return true;
 }
 
 // "draft" of "methods.chain.models.draft.weights"; empty for any other path.

@@ -27,6 +27,7 @@
 #include "experiments/plan/axes.h"
 #include "experiments/plan/compare.h"
 #include "experiments/plan/measured.h"
+#include "experiments/plan/method_sections.h"
 #include "experiments/plan/model_spec.h"
 #include "experiments/plan/opponents.h"
 #include "experiments/plan/params_edit.h"
@@ -340,8 +341,9 @@ class Expander {
     if (section.kind() == Params::Kind::kNull)
       return absl::OkStatus();  // left out
     BANYAN_RETURN_IF_ERROR(CheckMethodKeys(section));
+    BANYAN_ASSIGN_OR_RETURN(const Params sized, WithNodes(section));
     BANYAN_ASSIGN_OR_RETURN(
-        cell.section, WithModels(section, with.Find("models"), used_models_));
+        cell.section, WithModels(sized, with.Find("models"), used_models_));
     cell.section = MethodWithBatch(cell.section, cell.batch);
     Add(std::move(cell));
     return absl::OkStatus();

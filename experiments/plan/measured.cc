@@ -40,39 +40,27 @@ namespace {
 
 constexpr int kMostNodes = 64;  // that a measured size may have
 
-// A policy whose size can be measured, and its keys.
-struct Sized {
-  absl::string_view policy;
-  const char* size;
-  const char* levels;
-  const char* width;  // the most children of a node
-};
-constexpr Sized kSized[] = {{"sequoia", "budget", "max_depth", "max_branching"},
-                            {"expand_rerank", "total", "depth", "top_k"}};
-
 bool Says(const Params& map, const char* key, absl::string_view text) {
   const Params* value = map.Find(key);
   return value != nullptr && value->text() == text;
 }
 
-// Null: the size is stated.
-const Sized* SizedOf(const Params& policy) {
-  for (const Sized& sized : kSized)
-    if (Says(policy, "name", sized.policy) &&
-        Says(policy, sized.size, kMeasured))
-      return &sized;
-  return nullptr;
+// Null: there is no such policy, which the method will say.
+const PolicyRow* RowOf(const Params& policy) {
+  const absl::StatusOr<const PolicyRow*> row =
+      FindRow(PolicyCatalogue(), "policy", policy);
+  return row.ok() ? *row : nullptr;
+}
+
+// Whether its size is measured, where a number of nodes and of levels say it.
+bool HasMeasuredSize(const Params& policy) {
+  if (!Says(policy, "nodes", kMeasured)) return false;
+  const PolicyRow* row = RowOf(policy);
+  return row != nullptr && row->sizes.nodes && row->sizes.levels;
 }
 
 bool IsMeasured(const Params& policy) {
-  return SizedOf(policy) != nullptr || Says(policy, "target_ms", kMeasured);
-}
-
-// Whether policies of this kind choose a tree by costs.
-bool ReadsCosts(const PolicyRow& row) {
-  std::set<std::string> keys;
-  for (const KeyRow& key : KeysOf(row)) keys.insert(key.name);
-  return keys.count("acceptance") > 0 && keys.count("target_ms") > 0;
+  return HasMeasuredSize(policy) || Says(policy, "target_ms", kMeasured);
 }
 
 // Only such a policy can leave its costs to the machine.
@@ -80,10 +68,10 @@ absl::Status CheckReadsCosts(const Params& policy) {
   if (!Says(policy, "target_ms", kMeasured)) return absl::OkStatus();
   BANYAN_ASSIGN_OR_RETURN(const PolicyRow* row,
                           FindRow(PolicyCatalogue(), "policy", policy));
-  if (ReadsCosts(*row)) return absl::OkStatus();
+  if (row->takes_costs) return absl::OkStatus();
   std::vector<absl::string_view> others;
   for (const PolicyRow& other : PolicyCatalogue())
-    if (ReadsCosts(other)) others.push_back(other.name);
+    if (other.takes_costs) others.push_back(other.name);
   return policy.Find("target_ms")
       ->Error(absl::StrCat("policy ", row->name,
                            ": `target_ms: measured` is of policies that choose "
@@ -101,7 +89,7 @@ int IntAt(const Params& map, const char* key) {
 
 // The most nodes that the policy may come to draft.
 int MostNodes(const Params& policy) {
-  return SizedOf(policy) != nullptr ? kMostNodes : IntAt(policy, "budget");
+  return HasMeasuredSize(policy) ? kMostNodes : IntAt(policy, "nodes");
 }
 
 Params Verifier(const Params& method) {
@@ -109,14 +97,15 @@ Params Verifier(const Params& method) {
   return verifier == nullptr ? ChainVerifier() : *verifier;
 }
 
-// A chain with the kind of draws of `policy`: a tree that is ranked after the
-// fact has no other than one.
+// A chain with the kind of draws of `policy`.
 Params ProbePolicy(const Params& policy) {
   std::vector<Params::Entry> draws;
+  const PolicyRow* row = RowOf(policy);
   if (const Params* stated = policy.Find("draws"))
     draws.push_back({"draws", {}, *stated});
-  else if (Says(policy, "name", "expand_rerank"))
-    draws.push_back({"draws", {}, Params::Scalar("deterministic")});
+  else if (row != nullptr && row->only_draws.has_value())
+    draws.push_back(
+        {"draws", {}, Params::Scalar(std::string(Name(*row->only_draws)))});
   return Overlay(ChainPolicy(kProbeLevels), Params::Map(std::move(draws)));
 }
 
@@ -298,30 +287,30 @@ class Completion {
     const auto set = [&](const char* key, Params value) {
       chosen.push_back({key, {}, std::move(value)});
     };
-    if (!Says(policy, "name", "expand_rerank"))
-      set("acceptance", Numbers(ranks));
+    const PolicyRow* row = RowOf(policy);
+    if (row->takes_costs) set("acceptance", Numbers(ranks));
     if (Says(policy, "target_ms", kMeasured)) {
       set("target_ms", CurveMap(*facts.passes));
       set("draft_ms", Number(facts.draft_ms));
     }
-    if (const Sized* sized = SizedOf(policy)) {
-      const int stated = IntAt(policy, sized->levels);
-      const int widest = IntAt(policy, sized->width);
+    if (HasMeasuredSize(policy)) {
+      const int stated = IntAt(policy, "levels");
+      const int widest = row->sizes.width ? IntAt(policy, "width") : 0;
       const absl::StatusOr<HardwareChoice> best =
           FastestTree({.limits = {.acceptance = ranks,
-                                  .budget = MostMeasured(facts, cell.batch),
-                                  .max_depth = stated,
-                                  .max_branching = widest},
+                                  .nodes = MostMeasured(facts, cell.batch),
+                                  .levels = stated,
+                                  .width = widest},
                        .target_ms = facts.target_ms,
                        .draft_ms = facts.draft_ms,
                        .sequences = cell.batch});
       if (!best.ok())
-        return policy.Error(absl::StrCat("policy ", sized->policy, ": ",
-                                         best.status().message()));
+        return policy.Error(
+            absl::StrCat("policy ", row->name, ": ", best.status().message()));
       const int nodes = std::max(1, best->nodes);
-      const int levels = std::max(1, best->depth);
-      set(sized->size, Params::Scalar(absl::StrCat(nodes)));
-      if (stated == 0) set(sized->levels, Params::Scalar(absl::StrCat(levels)));
+      const int levels = std::max(1, best->levels);
+      set("nodes", Params::Scalar(absl::StrCat(nodes)));
+      if (stated == 0) set("levels", Params::Scalar(absl::StrCat(levels)));
       Note(absl::StrFormat(
           "%s: tree of %d nodes in %d levels, %s", About(cell, cell.method),
           nodes, levels,

@@ -3,10 +3,12 @@
 //
 //   compare.chains: measured   for each drafter of a rival, the chain length of
 //                              largest predicted speed (tree/optimize/chain.h)
-//   budget, total: measured    (sequoia, expand_rerank) the size of the tree of
-//                              largest predicted speed (hardware.h) and, unless
-//                              it is stated, the number of its levels
-//   target_ms: measured        (sequoia, auto) the curve of passes and draft_ms
+//   nodes: measured            the size of the tree of largest predicted speed
+//                              (hardware.h) and, unless it is stated, the
+//                              number of its levels; for policies with both
+//                              keys
+//   target_ms: measured        the curve of passes and draft_ms, for policies
+//                              that take costs
 //
 // Acceptance is the experiment's (acceptance.h), for such policies too; what
 // they say of other costs or another calibration is dropped.

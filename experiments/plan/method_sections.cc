@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/base/catalogue.h"
 #include "core/base/clock.h"
 #include "core/base/nearest.h"
 #include "core/base/params.h"
@@ -20,6 +21,9 @@
 #include "core/prob/sampling_rule.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
+#include "experiments/plan/params_edit.h"
+#include "tree/policies/catalogue.h"
+#include "tree/policies/row.h"
 #include "verifiers/catalogue.h"
 #include "verifiers/row.h"
 
@@ -117,7 +121,69 @@ absl::Status CheckCalibration(const Params& policy,
       "calibration: ", UnknownName("verifier", verifier->text(), known)));
 }
 
+// The policy with this number of nodes.
+absl::StatusOr<Params> SizedPolicy(const Params& policy, const Params& nodes) {
+  BANYAN_ASSIGN_OR_RETURN(const PolicyRow* row,
+                          FindRow(PolicyCatalogue(), "policy", policy));
+  if (!row->sizes.nodes)
+    return nodes.Error(absl::StrCat("policy ", row->name,
+                                    " is not sized by a number of nodes"));
+  Params sized = policy;
+  for (const absl::string_view key : row->instead_of_nodes)
+    sized = Without(sized, key);
+  return WithValue(sized, "nodes", nodes);
+}
+
+// The number of nodes of trunk `number`, of `count`.
+absl::StatusOr<Params> ShareOf(const Params& nodes, std::size_t number,
+                               std::size_t count) {
+  if (count == 1) return nodes;  // which may be `measured`
+  int all = 0;
+  BANYAN_RETURN_IF_ERROR(Convert(nodes, all));
+  if (all < 0) return nodes.Error("nodes: must not be negative");
+  const auto total = static_cast<std::size_t>(all);
+  const std::size_t share = total / count + (number < total % count ? 1 : 0);
+  return Params::Scalar(absl::StrCat(std::max<std::size_t>(share, 1)),
+                        nodes.origin());
+}
+
+// The trunks' sections: those listed, or else one for each drafter.
+std::vector<Params> TrunksOf(const Params& method) {
+  if (const Params* listed = method.Find("trunks"))
+    return {listed->items().begin(), listed->items().end()};
+  std::vector<Params> trunks;
+  const Params* drafters = method.Find("drafters");
+  const std::size_t count = drafters == nullptr ? 0 : drafters->items().size();
+  for (std::size_t i = 0; i < count; ++i)
+    trunks.push_back(Params::Map(
+        {{"drafter", {}, Params::Scalar(absl::StrCat(i))}}, method.origin()));
+  return trunks;
+}
+
 }  // namespace
+
+absl::StatusOr<Params> WithNodes(const Params& method) {
+  const Params* nodes = method.Find("nodes");
+  if (nodes == nullptr) return method;
+  Params sized = Without(method, "nodes");
+  const Params* own = method.Find("policy");
+  std::vector<Params> trunks = TrunksOf(method);
+  if (trunks.empty())
+    return nodes->Error("nodes: the method has no drafter to draft them");
+  for (std::size_t i = 0; i < trunks.size(); ++i) {
+    const Params* policy = trunks[i].Find("policy");
+    if (policy == nullptr) policy = own;
+    if (policy == nullptr) return sized;  // which the method will say
+    BANYAN_ASSIGN_OR_RETURN(const Params share,
+                            ShareOf(*nodes, i, trunks.size()));
+    BANYAN_ASSIGN_OR_RETURN(const Params with, SizedPolicy(*policy, share));
+    BANYAN_ASSIGN_OR_RETURN(trunks[i], WithValue(trunks[i], "policy", with));
+  }
+  if (trunks.size() == 1 && method.Find("trunks") == nullptr)
+    return WithValue(sized, "policy", *trunks.front().Find("policy"));
+  return WithValue(Without(sized, "policy"), "trunks",
+                   Params::List(std::move(trunks), method.origin()));
+}
 
 MethodSections TakeMethodSections(ParamsReader& in) {
   MethodSections sections;

@@ -56,6 +56,12 @@ absl::StatusOr<SamplingRule> ReadSampling(const MethodSections& sections);
 absl::StatusOr<Method> StartMethod(const MethodSections& sections,
                                    SamplingRule rule);
 
+// A method of an experiment may say `nodes`: how many it drafts in all, which
+// its trunks share evenly, at least one each. Returns the method with that
+// number in its policies, in the place of what else they say of their shape.
+// Fails where a policy has no such key.
+absl::StatusOr<Params> WithNodes(const Params& method);
+
 struct NamedDrafter {
   std::string name;  // in messages and reports
   std::unique_ptr<Drafter> drafter;

@@ -102,7 +102,7 @@ Params MethodOf(const OneDrafter& drafter, const Params& policy,
 Params ChainPolicy(int length) {
   return Overlay(
       Named("chain"),
-      Params::Map({{"gamma", {}, Params::Scalar(absl::StrCat(length))}}));
+      Params::Map({{"nodes", {}, Params::Scalar(absl::StrCat(length))}}));
 }
 
 Params ChainVerifier() { return Named("multi_round"); }

@@ -89,6 +89,13 @@ absl::StatusOr<Params> WithValue(const Params& root, absl::string_view path,
     return value.Error(absl::StrCat("the setting '", path, "' goes into '",
                                     root.text(), "', which has no parts"));
   std::vector<Params::Entry> entries = EntriesOf(root);
+  if (key == kEveryKey) {
+    for (Params::Entry& entry : entries) {
+      if (entry.value.kind() == Params::Kind::kNull) continue;  // left out
+      BANYAN_ASSIGN_OR_RETURN(entry.value, WithValue(entry.value, rest, value));
+    }
+    return Params::Map(std::move(entries), root.origin());
+  }
   auto own = std::find_if(entries.begin(), entries.end(),
                           [&](const auto& entry) { return entry.key == key; });
   if (own == entries.end())

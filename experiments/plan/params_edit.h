@@ -15,11 +15,14 @@ namespace banyan {
 // those of a tree. Every value keeps the place where it was written.
 Params Overlay(const Params& base, const Params& over);
 
-// `root` with the value at a path such as "policy.gamma" or "drafters.0.name"
+// The part of a path that stands for every key of a map.
+inline constexpr absl::string_view kEveryKey = "*";
+
+// `root` with the value at a path such as "policy.nodes" or "drafters.0.name"
 // replaced, or added where a map has no such key; a key that is there may have
-// dots in it. An error, at `value`, if the
-// path is empty somewhere, goes through a scalar, or names an item that a list
-// does not have.
+// dots in it. "methods.*.nodes" is that of every method that is not null. An
+// error, at `value`, if the path is empty somewhere, goes through a scalar, or
+// names an item that a list does not have.
 absl::StatusOr<Params> WithValue(const Params& root, absl::string_view path,
                                  const Params& value);
 

@@ -110,6 +110,18 @@ absl::Status Parse(absl::string_view payload, absl::string_view kind,
   return absl::InvalidArgumentError(absl::StrCat("it is no ", kind));
 }
 
+// What older builds did not record of trunks.
+void DescribeTrunks(records::Context& context) {
+  for (records::Cell& cell : *context.mutable_cells())
+    for (records::Trunk& trunk : *cell.mutable_trunks()) {
+      if (trunk.has_chain()) continue;
+      const std::string& policy = trunk.policy();
+      trunk.set_adapts(policy == "adaptive_chain" || policy == "best_first" ||
+                       policy == "expand_rerank" || policy == "auto");
+      trunk.set_chain(policy == "chain" || policy == "adaptive_chain");
+    }
+}
+
 // Numbers the draws of rounds whose builds did not: list after list.
 void NumberDraws(records::PromptRecord& record) {
   for (records::Round& round : *record.mutable_rounds()) {
@@ -129,6 +141,7 @@ absl::Status ReadEntry(absl::string_view payload, bool first, RecordFile& file,
                        CellsAndPrompts& seen) {
   if (first) {
     BANYAN_RETURN_IF_ERROR(Parse(payload, "context", file.context));
+    DescribeTrunks(file.context);
     return CheckContext(file.context);
   }
   records::PromptRecord& record = file.prompts.emplace_back();

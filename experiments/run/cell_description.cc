@@ -30,6 +30,7 @@
 #include "experiments/run/fingerprint.h"
 #include "experiments/run/prepared_cells.h"
 #include "experiments/run/to_record.h"
+#include "tree/tree_policy.h"
 
 namespace banyan {
 namespace {
@@ -119,6 +120,9 @@ void DescribeMethod(const ExperimentCell& cell, const Method& method,
     records::Trunk& to = *out.add_trunks();
     to.set_drafter(trunk.drafter_name);
     to.set_policy(trunk.policy_name);
+    const PolicyTraits traits = trunk.policy->traits();
+    to.set_chain(traits.chain);
+    to.set_adapts(traits.adapts);
     to.set_draws(ToRecord(trunk.draw_kind));
     to.set_carries_state(trunk.drafter->carried() != nullptr);
     const std::size_t drafter =

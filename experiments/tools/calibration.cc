@@ -158,7 +158,7 @@ absl::StatusOr<RoundCosts> TimeRounds(const CalibrationTask& task,
 absl::Status TimeLevels(const CalibrationTask& task, Calibration& out) {
   const Params levels = Params::Scalar(absl::StrCat(kTimedLevels));
   BANYAN_ASSIGN_OR_RETURN(RoundCosts costs,
-                          TimeRounds(task, Named("chain", "gamma", levels)));
+                          TimeRounds(task, Named("chain", "nodes", levels)));
   if (!costs.round_ms.empty()) {
     BANYAN_ASSIGN_OR_RETURN(RoundCosts one,
                             TimeRounds(task, Named("expansion", "branching",
@@ -273,7 +273,7 @@ absl::StatusOr<Calibration> Calibrate(
                      .temperature = method.rule.options().temperature};
   LoadedMethod heads;
   if (const int count = trunk.drafter->traits().depth_heads; count > 0) {
-    Params line = Named("chain", "gamma", Params::Scalar(absl::StrCat(count)));
+    Params line = Named("chain", "nodes", Params::Scalar(absl::StrCat(count)));
     BANYAN_ASSIGN_OR_RETURN(
         line, WithValue(line, "draws", Params::Scalar("deterministic")));
     BANYAN_ASSIGN_OR_RETURN(const Params deep, WithPolicy(task.method, line));

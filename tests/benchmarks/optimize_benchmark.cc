@@ -41,14 +41,14 @@ void Register(const char* name, const SequoiaOptions& options) {
 void RegisterOptimize() {
   const auto bounded = [](int budget) {
     return SequoiaOptions{.acceptance = Acceptance(16),
-                          .budget = budget,
-                          .max_depth = 16,
-                          .max_branching = 16};
+                          .nodes = budget,
+                          .levels = 16,
+                          .width = 16};
   };
   Register("Sequoia/depth_16/ranks_16/128", bounded(128));
   Register("Sequoia/depth_16/ranks_16/1024", bounded(1024));
   Register("Sequoia/any_depth/ranks_32/1024",
-           {.acceptance = Acceptance(32), .budget = 1024});
+           {.acceptance = Acceptance(32), .nodes = 1024});
 }
 
 }  // namespace banyan

@@ -124,7 +124,7 @@ void TimeRound(benchmark::State& state, bool with_tree) {
   const std::shared_ptr<const CorpusIndex>& index = Index();
   const std::vector<std::vector<TokenId>> texts = Texts(*index);
   Rest drafter(index, index->manifest().vocab_size, {}, SamplingRule());
-  const BestFirst policy({.budget = kNodes});
+  const BestFirst policy({.most_draws = kNodes});
   const DrawKind draw_kind = DrawKind::kDeterministic;
   SeededSource random(1);
   Context context;

@@ -53,9 +53,9 @@ constexpr int kSizes[] = {512, 2'048, 8'192, 32'768};
 constexpr int kPrompt = 512;
 constexpr int kTokensOfRound = 3;
 
-constexpr char kChain[] = "{name: chain, gamma: 8}";
-constexpr char kTree[] = "{name: best_first, budget: 8}";
-constexpr char kLargeTree[] = "{name: best_first, budget: 80}";
+constexpr char kChain[] = "{name: chain, nodes: 8}";
+constexpr char kTree[] = "{name: best_first, most_draws: 8}";
+constexpr char kLargeTree[] = "{name: best_first, most_draws: 80}";
 
 struct Case {
   const char* name;

@@ -36,7 +36,7 @@ std::unique_ptr<TreePolicy> Expansion(int nodes) {
 }
 
 std::unique_ptr<TreePolicy> MakeBestFirst(int nodes) {
-  return std::make_unique<BestFirst>(BestFirstOptions{.budget = nodes});
+  return std::make_unique<BestFirst>(BestFirstOptions{.most_draws = nodes});
 }
 
 constexpr Growth kGrowths[] = {

@@ -44,8 +44,8 @@ namespace banyan {
 namespace {
 
 constexpr const char* kPolicies[] = {
-    "chain {gamma: 2}", "expansion {branching: [2, 1]}",
-    "sequences {count: 2, gamma: 2}", "best_first {budget: 3}"};
+    "chain {nodes: 2}", "expansion {branching: [2, 1]}",
+    "sequences {width: 2, levels: 2}", "best_first {most_draws: 3}"};
 
 class EveryDrafter
     : public testing::TestWithParam<std::tuple<std::string, ProofSize>> {};
@@ -185,9 +185,9 @@ TEST(DrafterLaw, IsKeptWithoutACommonToken) {
     const SamplingRule rule({.temperature = temperature});
     for (const std::string& verifier : LosslessVerifiers(temperature))
       for (DrawKind draw_kind : kDrawKinds) {
-        proof.Prove({"common_tokens", verifier, "chain {gamma: 2}", draw_kind},
+        proof.Prove({"common_tokens", verifier, "chain {nodes: 2}", draw_kind},
                     std::make_unique<CommonTokens>(2, other, rule), tally);
-        proof.Prove({"retokenized", verifier, "chain {gamma: 2}", draw_kind},
+        proof.Prove({"retokenized", verifier, "chain {nodes: 2}", draw_kind},
                     std::make_unique<Retokenized>(2, other, 4), tally);
       }
     EXPECT_EQ(proof.accepted(), 0);
@@ -199,7 +199,7 @@ TEST(DrafterLaw, OfADrafterThatCarriesStateIsNotEnumerated) {
   DrafterProof proof({2, 1, 4, 200'000, true}, 1);
   std::vector<Trunk> trunks;
   trunks.push_back(
-      TrunkOf(proof.Make("ngram {reset: never}"), "chain {gamma: 1}"));
+      TrunkOf(proof.Make("ngram {reset: never}"), "chain {nodes: 1}"));
   const auto target = Toy({.vocab_size = 2});
   absl::StatusOr<Decoder> decoder =
       WithTrunks(*target, "match", std::move(trunks));

@@ -42,8 +42,8 @@ double Tokens(const Case& at, const std::string& verifier,
 TEST(Efficiency, BlockIsNeverBelowTokenByToken) {
   double gain = 0;
   for (int seed = 1; seed <= kSeeds; ++seed) {
-    const double block = Tokens(At(seed), "block", "chain {gamma: 3}");
-    const double chain = Tokens(At(seed), "leviathan", "chain {gamma: 3}");
+    const double block = Tokens(At(seed), "block", "chain {nodes: 3}");
+    const double chain = Tokens(At(seed), "leviathan", "chain {nodes: 3}");
     EXPECT_GE(block, chain - kRounding) << seed;
     gain += block - chain;
   }
@@ -53,8 +53,8 @@ TEST(Efficiency, BlockIsNeverBelowTokenByToken) {
 TEST(Efficiency, RejectionIsNeverAboveSpeculativeSampling) {
   double loss = 0;
   for (int seed = 1; seed <= kSeeds; ++seed) {
-    const double rejection = Tokens(At(seed), "rejection", "chain {gamma: 3}");
-    const double chain = Tokens(At(seed), "leviathan", "chain {gamma: 3}");
+    const double rejection = Tokens(At(seed), "rejection", "chain {nodes: 3}");
+    const double chain = Tokens(At(seed), "leviathan", "chain {nodes: 3}");
     EXPECT_LE(rejection, chain + kRounding) << seed;
     loss += chain - rejection;
   }
@@ -104,7 +104,7 @@ TEST(Efficiency, NoSchemeExceedsTheUpperBound) {
       const bool chain = VerifierOf(verifier)->traits().chain;
       const Pairing pairing =
           One(at.target, verifier,
-              chain ? "chain {gamma: 2}" : "expansion {branching: [2, 1]}",
+              chain ? "chain {nodes: 2}" : "expansion {branching: [2, 1]}",
               at.drafter);
       EXPECT_LE(OneRound(pairing).expected_tokens_per_round,
                 UpperBound(pairing) + kRounding)
@@ -119,7 +119,7 @@ TEST(Efficiency, OneDrawReachesTheUpperBoundAtDepthOne) {
   for (int seed = 1; seed <= 8; ++seed) {
     const Case at = At(seed);
     const Pairing pairing =
-        One(at.target, "leviathan", "chain {gamma: 1}", at.drafter);
+        One(at.target, "leviathan", "chain {nodes: 1}", at.drafter);
     EXPECT_NEAR(OneRound(pairing).expected_tokens_per_round,
                 UpperBound(pairing), kRounding);
   }

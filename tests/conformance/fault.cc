@@ -42,7 +42,7 @@ using Text = std::vector<TokenId>;
 
 // Trees by their number of nodes.
 constexpr const char* kLadder[] = {
-    "chain {gamma: 1}", "expansion {branching: [2]}", "chain {gamma: 2}",
+    "chain {nodes: 1}", "expansion {branching: [2]}", "chain {nodes: 2}",
     "expansion {branching: [3]}", "expansion {branching: [2, 1]}"};
 
 // Two errors are as like as twice their product over the sum of their squares:

@@ -45,7 +45,7 @@ TEST(Identity, ADrafterEqualToTheTargetIsAcceptedWholly) {
        {"leviathan", "multi_round", "multi_round {order: shuffled}",
         "without_replacement", "k_seq", "block", "traversal", "rejection"}) {
     const ExactLaw law =
-        OneRound(One(Target(1), verifier, "chain {gamma: 3}", Target(1)), 4);
+        OneRound(One(Target(1), verifier, "chain {nodes: 3}", Target(1)), 4);
     EXPECT_NEAR(law.expected_tokens_per_round, 4, kRounding) << verifier;
   }
   for (const char* verifier :
@@ -62,7 +62,7 @@ TEST(Identity, ADrafterEqualToTheTargetIsAcceptedWholly) {
 
 TEST(Identity, MatchAcceptsTheSumOfSquaresOfADrafterEqualToTheTarget) {
   const ExactLaw law =
-      OneRound(One(Target(1), "match", "chain {gamma: 1}", Target(1)), 1);
+      OneRound(One(Target(1), "match", "chain {nodes: 1}", Target(1)), 1);
   double squares = 0;
   for (const auto& [text, mass] : law.target_law) squares += mass * mass;
   EXPECT_NEAR(law.acceptance_per_depth.at(0), squares, kRounding);
@@ -73,13 +73,13 @@ TEST(Identity, OneDrawMakesTheTreeVerifiersTheChainVerifier) {
     for (bool zeros : {false, true}) {
       const auto drafter = Toy({.seed = seed + 10, .zeros = zeros});
       const ExactLaw chain =
-          OneRound(One(Target(seed), "leviathan", "chain {gamma: 2}", drafter));
+          OneRound(One(Target(seed), "leviathan", "chain {nodes: 2}", drafter));
       for (const char* verifier :
            {"multi_round", "multi_round {order: shuffled}",
             "without_replacement", "k_seq"})
         ExpectSame(
             chain,
-            OneRound(One(Target(seed), verifier, "chain {gamma: 2}", drafter)),
+            OneRound(One(Target(seed), verifier, "chain {nodes: 2}", drafter)),
             verifier);
     }
   }
@@ -88,8 +88,8 @@ TEST(Identity, OneDrawMakesTheTreeVerifiersTheChainVerifier) {
 TEST(Identity, OnAChainTraversalIsBlock) {
   for (int seed = 1; seed <= 5; ++seed)
     for (const char* policy :
-         {"chain {gamma: 1}", "chain {gamma: 3}",
-          "adaptive_chain {gamma: 3, on_low: drop, threshold: 0.35}"})
+         {"chain {nodes: 1}", "chain {nodes: 3}",
+          "adaptive_chain {nodes: 3, on_low: drop, threshold: 0.35}"})
       ExpectSame(
           OneRound(One(Target(seed), "block", policy, Target(seed + 10))),
           OneRound(One(Target(seed), "traversal", policy, Target(seed + 10))),
@@ -101,7 +101,7 @@ TEST(Identity, RandomOrderChangesNothingForDrawsOfOneDrafter) {
   for (int seed = 1; seed <= 5; ++seed)
     for (const char* policy :
          {"expansion {branching: [2, 1]}", "expansion {branching: [3]}",
-          "sequences {count: 2, gamma: 2}"})
+          "sequences {width: 2, levels: 2}"})
       ExpectSame(
           OneRound(One(Target(seed), "multi_round", policy, Target(seed + 10))),
           OneRound(One(Target(seed), "multi_round {order: shuffled}", policy,
@@ -140,7 +140,7 @@ TEST(Identity, AtTemperatureZeroEveryLosslessVerifierIsGreedy) {
   for (int seed = 1; seed <= 5; ++seed) {
     for (const VerifierRow& row : VerifierCatalogue()) {
       Pairing pairing = One(Target(seed), std::string(row.name),
-                            "chain {gamma: 2}", Target(seed + 10));
+                            "chain {nodes: 2}", Target(seed + 10));
       pairing.sampling.temperature = 0;
       absl::StatusOr<Decoder> decoder = Build(pairing);
       ASSERT_TRUE(decoder.ok()) << decoder.status();
@@ -177,7 +177,7 @@ TEST(Identity, AnEmptyTreeIsPlainDecoding) {
     for (bool trunk : {false, true}) {
       Pairing pairing = {.target = Target(1),
                          .verifier = std::string(row.name)};
-      if (trunk) pairing.trunks = {{"chain {gamma: 0}", Target(2)}};
+      if (trunk) pairing.trunks = {{"chain {nodes: 0}", Target(2)}};
       if (row.name == "greedy") pairing.sampling.temperature = 0;
       const ExactLaw law = OneRound(pairing);
       EXPECT_NEAR(law.expected_tokens_per_round, 1, kRounding) << row.name;

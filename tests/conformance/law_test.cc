@@ -102,7 +102,7 @@ TEST_P(EveryVerifier, KeepsTheTargetLawOfMergedTrunks) {
       Prove({.target = model(1, false),
              .verifier = verifier,
              .trunks = {{"expansion {branching: [2]}", model(2, true), first},
-                        {"chain {gamma: 2}", model(3, false), second}},
+                        {"chain {nodes: 2}", model(3, false), second}},
              .sampling = {.temperature = Temperature(verifier)}},
             size, tally);
     }
@@ -110,10 +110,10 @@ TEST_P(EveryVerifier, KeepsTheTargetLawOfMergedTrunks) {
   Prove(
       {.target = model(1, false),
        .verifier = verifier,
-       .trunks = {{"chain {gamma: 1}", model(2, false), DrawKind::kIndependent},
-                  {"chain {gamma: 1}", model(3, true),
+       .trunks = {{"chain {nodes: 1}", model(2, false), DrawKind::kIndependent},
+                  {"chain {nodes: 1}", model(3, true),
                    DrawKind::kDeterministic},
-                  {"adaptive_chain {gamma: 1, on_low: drop}", model(4, false),
+                  {"adaptive_chain {nodes: 1, on_low: drop}", model(4, false),
                    DrawKind::kWithoutReplacement}},
        .sampling = {.temperature = Temperature(verifier)}},
       size, tally);
@@ -136,7 +136,7 @@ TEST_P(EveryVerifier, KeepsTheLawOfASamplingRule) {
   for (SamplingOptions rule : rules) {
     if (verifier == "greedy") rule.temperature = 0;
     for (const char* policy :
-         {"chain {gamma: 2}", "expansion {branching: [2, 1]}"}) {
+         {"chain {nodes: 2}", "expansion {branching: [2, 1]}"}) {
       const Pairing pairing = {
           .target = Toy({.vocab_size = size.letters, .seed = 5}),
           .verifier = verifier,
@@ -175,7 +175,7 @@ TEST(LossyVerifiers, SaySoAndAreTheOnlyOnesNotProven) {
     absl::StatusOr<Decoder> decoder =
         Build({.target = Toy({}),
                .verifier = verifier,
-               .trunks = {{"chain {gamma: 1}", Toy({.seed = 1})}}});
+               .trunks = {{"chain {nodes: 1}", Toy({.seed = 1})}}});
     ASSERT_TRUE(decoder.ok()) << decoder.status();
     EXPECT_FALSE(IsLossless(decoder->method())) << verifier;
   }

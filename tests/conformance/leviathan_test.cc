@@ -39,7 +39,7 @@ TEST(Leviathan, TableOneIsWhatTheMethodDoes) {
         .target = Always({row.alpha, 1 - row.alpha}),
         .verifier = "leviathan",
         .trunks = {
-            {absl::StrCat("chain {gamma: ", row.gamma, "}"), Always({1, 0})}}};
+            {absl::StrCat("chain {nodes: ", row.gamma, "}"), Always({1, 0})}}};
     auto decoder = Build(pairing);
     ASSERT_TRUE(decoder.ok()) << decoder.status();
     const auto law =
@@ -70,7 +70,7 @@ TEST(Leviathan, RejectionSamplingAcceptsOneOverMWhereTheirsHasTheOverlap) {
     for (const char* verifier : {"rejection", "leviathan"}) {
       const Pairing pairing = {.target = Always(at.p),
                                .verifier = verifier,
-                               .trunks = {{"chain {gamma: 3}", Always(at.q)}}};
+                               .trunks = {{"chain {nodes: 3}", Always(at.q)}}};
       auto decoder = Build(pairing);
       ASSERT_TRUE(decoder.ok()) << decoder.status();
       const auto law = ComputeExactLaw(*pairing.target, *decoder,

@@ -19,7 +19,7 @@ namespace banyan {
 
 // One trunk of a pairing: a policy over a small_model drafter on this table.
 struct TrunkSpec {
-  std::string policy;  // "chain {gamma: 2}"
+  std::string policy;  // "chain {nodes: 2}"
   std::shared_ptr<TableModel> model;
   std::optional<DrawKind> draw_kind;  // left out: the verifier's preference
 };
@@ -48,7 +48,7 @@ absl::StatusOr<Decoder> BuildWith(const Pairing& pairing,
 // well formed and do not go together. Another error is a test's own mistake.
 bool IsRefusal(const absl::Status& status);
 
-// "multi_round + chain {gamma: 2} (independent)", for failure messages.
+// "multi_round + chain {nodes: 2} (independent)", for failure messages.
 std::string Describe(const Pairing& pairing);
 
 }  // namespace banyan

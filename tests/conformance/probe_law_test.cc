@@ -130,7 +130,7 @@ std::unique_ptr<Drafter> WithProbes(std::unique_ptr<Drafter> drafter) {
 double Error(const Model& target, std::unique_ptr<Drafter> drafter,
              const std::string& verifier, DrawKind draw_kind) {
   std::vector<Trunk> trunks;
-  trunks.push_back(TrunkOf(std::move(drafter), "chain {gamma: 2}", draw_kind));
+  trunks.push_back(TrunkOf(std::move(drafter), "chain {nodes: 2}", draw_kind));
   absl::StatusOr<Decoder> decoder =
       WithTrunks(target, verifier, std::move(trunks));
   EXPECT_TRUE(decoder.ok()) << decoder.status();
@@ -185,7 +185,7 @@ TEST(ProbeLaw, NoVerifierTakesAProbeForADraw) {
       for (const double temperature : {0., 1.}) {
         std::vector<Trunk> trunks;
         trunks.push_back(
-            TrunkOf(WithProbes(OwnModel()), "chain {gamma: 1}", draw_kind));
+            TrunkOf(WithProbes(OwnModel()), "chain {nodes: 1}", draw_kind));
         absl::StatusOr<Decoder> decoder = WithTrunks(
             *target, verifier, std::move(trunks), {.temperature = temperature});
         if (IsRefusal(decoder.status())) continue;
@@ -211,7 +211,7 @@ TEST(ProbeLaw, OfLookaheadIsKeptOverFourRounds) {
     trunks.push_back(
         TrunkOf(std::make_unique<Lookahead>(
                     2, LookaheadOptions{{.columns = 2, .level = 3}, 2, false}),
-                "best_first {budget: 3}", DrawKind::kDeterministic));
+                "best_first {most_draws: 3}", DrawKind::kDeterministic));
     absl::StatusOr<Decoder> decoder =
         WithTrunks(*target, verifier, std::move(trunks));
     ASSERT_TRUE(decoder.ok()) << decoder.status();

@@ -57,10 +57,10 @@ TEST(Proof, OfALosslessMethodHasItsLeavesAndTokens) {
 
 TEST(Proof, OfWhatTheDecoderRefusesIsThatItIsUnlawful) {
   const Pairing no_common_law =
-      Of("k_seq", "expand_rerank {top_k: 2, depth: 2, total: 3}");
+      Of("k_seq", "expand_rerank {width: 2, levels: 2, nodes: 3}");
   for (const Pairing& refused :
        {Of("leviathan", "expansion {branching: [2]}"),
-        Of("greedy", "chain {gamma: 1}"), no_common_law}) {
+        Of("greedy", "chain {nodes: 1}"), no_common_law}) {
     const auto proof = ProofOf(refused);
     ASSERT_TRUE(proof.ok()) << proof.status();
     EXPECT_EQ(proof->result, CaseResult::kUnlawful) << Describe(refused);
@@ -82,9 +82,9 @@ TEST(Proof, OfMoreLeavesThanTheSizeHasIsLeftOut) {
 TEST(Proof, OfMalformedPartsIsAnError) {
   for (const Pairing& malformed :
        {Of("multi_round", "chain {gama: 2}"),
-        Of("multi_round", "chain {gamma: two}"),
+        Of("multi_round", "chain {nodes: two}"),
         Of("multi_round", "chian {gamma: 2}"),
-        Of("multi_round", "chain {gamma: 2"),
+        Of("multi_round", "chain {nodes: 2"),
         Of("multi_round {order: shuffeld}", "chain {gamma: 2}"),
         Of("leviatan", "chain {gamma: 2}")})
     EXPECT_THAT(ErrorOf(ProofOf(malformed)), HasSubstr("INVALID_ARGUMENT"))
@@ -92,7 +92,7 @@ TEST(Proof, OfMalformedPartsIsAnError) {
 }
 
 TEST(Proof, OfALossyMethodIsAnError) {
-  EXPECT_THAT(ErrorOf(ProofOf(Of("typical", "chain {gamma: 2}"))),
+  EXPECT_THAT(ErrorOf(ProofOf(Of("typical", "chain {nodes: 2}"))),
               HasSubstr("says it is lossy"));
 }
 
@@ -114,7 +114,7 @@ TEST(Proof, OfAWrongDistributionTellsTheFirstOutputOfTheSmallestTree) {
   EXPECT_EQ(
       Broken(**control),
       "OFF by 0.0322696: it, 3 letters, 1 round(s)\n"
-      "  smallest tree: chain {gamma: 1}, drafted 3(0)\n"
+      "  smallest tree: chain {nodes: 1}, drafted 3(0)\n"
       "  first output: 0, with probability 0.140032, the target's is 0.093917\n"
       "  like the control residual_is_target (1.00 of 1): After a refusal cur "
       "is p again.");
@@ -136,7 +136,7 @@ TEST(Proof, OfAWrongDistributionNamesTheControlThatIsLikeIt) {
 
 TEST(Proof, OfAMistakeThatNoControlHasSaysSo) {
   // The decoder is right; the claim is of another target than it decodes.
-  const Pairing pairing = Of("multi_round", "chain {gamma: 1}");
+  const Pairing pairing = Of("multi_round", "chain {nodes: 1}");
   EXPECT_THAT(ErrorOf(Prove({"it", Toy({.seed = 9}), kSmall}, Build(pairing))),
               HasSubstr("like none of the controls"));
 }

@@ -57,11 +57,11 @@ TEST(SequoiaValue, IsTheExactExpectedLengthWhereAcceptanceGoesByRank) {
         AcceptanceByRank(target, drafter, draw_kind, 3);
     for (int budget = 0; budget <= 5; ++budget) {
       absl::StatusOr<RatedShape> best =
-          BestTree({.acceptance = acceptance, .budget = budget});
+          BestTree({.acceptance = acceptance, .nodes = budget});
       ASSERT_TRUE(best.ok()) << best.status();
       const std::string policy = absl::StrCat("sequoia {acceptance: [",
                                               absl::StrJoin(acceptance, ", "),
-                                              "], budget: ", budget, "}");
+                                              "], nodes: ", budget, "}");
       const ExactLaw exact =
           OneRound(One(target, "multi_round", policy, drafter, draw_kind), 1);
       // StrJoin keeps six digits of each acceptance: the tree is the same.

@@ -128,16 +128,16 @@ std::shared_ptr<TableModel> Drafting(int seed) {
 TEST(Batch, GivesEveryPromptItsTreesAndTokensAlone) {
   const std::vector<Prompt> prompts = Prompts(9);
   const std::vector<std::string> policies = {
-      "chain {gamma: 3}", "expansion {branching: [2, 2, 1]}",
-      "best_first {budget: 4}",
-      "adaptive_chain {gamma: 2, threshold: 0, adjust: true}"};
+      "chain {nodes: 3}", "expansion {branching: [2, 2, 1]}",
+      "best_first {most_draws: 4}",
+      "adaptive_chain {nodes: 2, threshold: 0, adjust: true}"};
   int compared = 0;
   for (const std::string& policy : policies)
     for (double temperature : {0.0, 1.0}) {
       const Pairing pairing = {
           .target = Toy({.vocab_size = kVocab}),
           .verifier = "multi_round",
-          .trunks = {{policy, Drafting(1)}, {"chain {gamma: 2}", Drafting(2)}},
+          .trunks = {{policy, Drafting(1)}, {"chain {nodes: 2}", Drafting(2)}},
           .sampling = {.temperature = temperature}};
       absl::StatusOr<Decoder> decoder = Build(pairing);
       ASSERT_TRUE(decoder.ok()) << decoder.status();
@@ -364,7 +364,7 @@ TEST(Batch, TeachesInTheOrderOfPrompts) {
     std::vector<Learning::Texts> seen;
     std::vector<Trunk> trunks;
     trunks.push_back(
-        TrunkOf(std::make_unique<Learning>(target, seen), "chain {gamma: 2}"));
+        TrunkOf(std::make_unique<Learning>(target, seen), "chain {nodes: 2}"));
     absl::StatusOr<Decoder> decoder =
         WithTrunks(*target, "multi_round", std::move(trunks));
     ASSERT_TRUE(decoder.ok()) << decoder.status();
@@ -418,7 +418,7 @@ class Forgetful : public TableDrafter {
 Decoder ForgetfulDecoder(const std::shared_ptr<TableModel>& target) {
   std::vector<Trunk> trunks;
   trunks.push_back(
-      TrunkOf(std::make_unique<Forgetful>(target), "chain {gamma: 1}"));
+      TrunkOf(std::make_unique<Forgetful>(target), "chain {nodes: 1}"));
   return WithTrunks(*target, "multi_round", std::move(trunks)).value();
 }
 

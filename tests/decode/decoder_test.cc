@@ -29,15 +29,15 @@ namespace banyan {
 namespace {
 
 const char* const kPolicies[] = {
-    "chain {gamma: 3}",
-    "sequences {count: 3, gamma: 3}",
+    "chain {nodes: 3}",
+    "sequences {width: 3, levels: 3}",
     "expansion {branching: [3, 2]}",
     "static {paths: [[0], [1], [0, 0], [0, 0, 0]]}",
-    "sequoia {acceptance: [0.6, 0.2], budget: 6}",
-    "best_first {budget: 7}",
-    "expand_rerank {top_k: 2, depth: 3, total: 5}",
-    "adaptive_chain {gamma: 2, on_low: drop, adjust: true}",
-    "auto {acceptance: [0.6, 0.2], budget: 6, target_ms: {1: 1, 7: 1.2}}"};
+    "sequoia {acceptance: [0.6, 0.2], nodes: 6}",
+    "best_first {most_draws: 7}",
+    "expand_rerank {width: 2, levels: 3, nodes: 5}",
+    "adaptive_chain {nodes: 2, on_low: drop, adjust: true}",
+    "auto {acceptance: [0.6, 0.2], nodes: 6, target_ms: {1: 1, 7: 1.2}}"};
 
 Prompt PromptOf(const TableModel& target, std::uint32_t id) {
   return {.id = id,
@@ -103,7 +103,7 @@ TEST(Decoder, TwoTrunksEqualPlainDecodingAtTemperatureZero) {
   for (int seed = 0; seed < 6; ++seed) {
     for (Pairing pairing : LosslessPairings(seed, 0, tally)) {
       pairing.trunks.push_back(
-          {"chain {gamma: 4}", Toy({.vocab_size = 5, .seed = seed})});
+          {"chain {nodes: 4}", Toy({.vocab_size = 5, .seed = seed})});
       absl::StatusOr<Decoder> decoder = Build(pairing);
       if (IsRefusal(decoder.status())) {
         tally.Count(CaseResult::kUnlawful);
@@ -154,7 +154,7 @@ TEST(Decoder, AnEmptyTreeIsPlainDecodingToTheBit) {
     const Pairing pairing = {
         .target = Toy({.vocab_size = 5}),
         .verifier = verifier,
-        .trunks = {{"chain {gamma: 0}", Toy({.vocab_size = 5, .seed = 1})}}};
+        .trunks = {{"chain {nodes: 0}", Toy({.vocab_size = 5, .seed = 1})}}};
     const Prompt prompt = PromptOf(*pairing.target, 2);
     EXPECT_EQ(
         MustDecode(pairing, prompt, stop, 9).tokens,

@@ -68,7 +68,7 @@ TEST(DeviceAndHost, GoOnWhereTheTextGrowsLong) {
   const Prompt prompt = {.id = 1,
                          .tokens = RandomText(*models.target, 240, dice)};
   for (const char* policy :
-       {"expansion {branching: [2, 1, 1]}", "chain {gamma: 2}"}) {
+       {"expansion {branching: [2, 1, 1]}", "chain {nodes: 2}"}) {
     auto decoder = DecoderOf(models, {"small_model",
                                       policy,
                                       "multi_round",
@@ -160,13 +160,13 @@ TEST(DeviceAndHost, AreTheHostsWhereNotAllPartsHaveTwins) {
     return RoundsOf(*decoder, {.id = 1, .tokens = {1, 20, 5}}, 6, seeded)
         .on_device;
   };
-  const std::string chain = "chain {gamma: 2}";
+  const std::string chain = "chain {nodes: 2}";
   EXPECT_GT(on_device(chain, "multi_round", DrawKind::kIndependent), 0);
   EXPECT_EQ(
       on_device(chain, "multi_round {order: shuffled}", DrawKind::kIndependent),
       0);
   EXPECT_EQ(on_device(chain, "traversal", DrawKind::kIndependent), 0);
-  EXPECT_EQ(on_device("best_first {budget: 3}", "multi_round",
+  EXPECT_EQ(on_device("best_first {most_draws: 3}", "multi_round",
                       DrawKind::kIndependent),
             0);
   auto decoder = DecoderOf(models, {"small_model",
@@ -186,7 +186,7 @@ TEST(DeviceAndHost, AreTheHostsWhereNotAllPartsHaveTwins) {
 TEST(DeviceAndHost, ThatFailChangeNothing) {
   const Models models("llama");
   const DecodedSetting setting = {"small_model",
-                                  "chain {gamma: 2}",
+                                  "chain {nodes: 2}",
                                   "multi_round",
                                   DrawKind::kIndependent,
                                   {.banned = {}, .temperature = 1}};

@@ -48,13 +48,13 @@ const SamplingOptions kSamplings[] = {
 };
 
 const char* const kPolicies[] = {
-    "chain {gamma: 3}",
-    "sequences {count: 3, gamma: 2}",
+    "chain {nodes: 3}",
+    "sequences {width: 3, levels: 2}",
     "expansion {branching: [3, 2]}",
     "expansion {branching: [2, 2], share_draws: true}",
     "static {paths: [[0], [1], [0, 0], [0, 1], [1, 0], [0, 0, 0]]}",
-    "sequoia {acceptance: [0.5, 0.2, 0.1], budget: 7}",
-    "expand_rerank {top_k: 3, depth: 3, total: 6}"};
+    "sequoia {acceptance: [0.5, 0.2, 0.1], nodes: 7}",
+    "expand_rerank {width: 3, levels: 3, nodes: 6}"};
 
 class DeviceRounds : public testing::TestWithParam<std::string> {};
 
@@ -125,7 +125,7 @@ TEST(DeviceRounds, ReadAgainWhatWasKeptOfLongPaths) {
   std::size_t longest_of_all = 0;
   for (const char* layout : kLayouts) {
     const DecodedSetting setting = {layout,
-                                    "chain {gamma: 4}",
+                                    "chain {nodes: 4}",
                                     "multi_round",
                                     DrawKind::kIndependent,
                                     {.temperature = 12}};

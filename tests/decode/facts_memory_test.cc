@@ -79,7 +79,7 @@ Held GatheringHolds(const std::string& policy) {
 }
 
 TEST(TargetFacts, AreGatheredWithOneRowAtATimeWhateverTheTree) {
-  const Held small = GatheringHolds("chain {gamma: 1}");
+  const Held small = GatheringHolds("chain {nodes: 1}");
   const Held large = GatheringHolds("expansion {branching: [8, 4, 2]}");
   EXPECT_EQ(small.wanted, 1);
   EXPECT_EQ(large.wanted, 1 + 8 + 8 * 4);

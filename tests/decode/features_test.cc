@@ -149,7 +149,7 @@ TEST_P(FeaturesOn, AreThoseOfTheCommittedTokensWhateverWasDrafted) {
   const std::shared_ptr<Transformer> drafting =
       made.Load(backend, WeightFormat::kQ8);
   for (const char* policy :
-       {"chain {gamma: 3}", "expansion {branching: [3, 2]}"}) {
+       {"chain {nodes: 3}", "expansion {branching: [3, 2]}"}) {
     int seen = 0;
     std::vector<Trunk> trunks;
     trunks.push_back(

@@ -94,7 +94,7 @@ class Models {
                                "expansion {branching: [3, 2]}"));
     if (drafter == "medusa" || drafter == "both")
       trunks.push_back(
-          TrunkOf(std::make_unique<Medusa>(heads_, rule), "chain {gamma: 2}"));
+          TrunkOf(std::make_unique<Medusa>(heads_, rule), "chain {nodes: 2}"));
     auto decoder = WithTrunks(*target_, "multi_round", std::move(trunks));
     Check(decoder.ok(), decoder.status().message());
     return *std::move(decoder);

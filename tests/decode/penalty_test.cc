@@ -43,8 +43,8 @@ TEST(Penalty, EqualsPlainDecodingAtTemperatureZero) {
           MustDecodePlainly(*target, SamplingRule(sampling), prompt, stop);
       for (const std::string& verifier : LosslessVerifiers(0)) {
         for (const char* policy :
-             {"chain {gamma: 3}", "best_first {budget: 6}",
-              "expand_rerank {top_k: 2, depth: 3, total: 5}"}) {
+             {"chain {nodes: 3}", "best_first {most_draws: 6}",
+              "expand_rerank {width: 2, levels: 3, nodes: 5}"}) {
           const Pairing pairing = {.target = target,
                                    .verifier = verifier,
                                    .trunks = {{policy, target}},
@@ -83,7 +83,7 @@ TEST(Penalty, ATreeThatRepeatsATokenIsJudgedByThePenalisedRow) {
         std::make_unique<TableDrafter>([](absl::Span<const TokenId>) {
           return Distribution::OneHot(3, 0);
         }),
-        "chain {gamma: 3}", VerifierOf(verifier)->traits().draw_kinds.front()));
+        "chain {nodes: 3}", VerifierOf(verifier)->traits().draw_kinds.front()));
     const auto target = Stubborn();
     Decoder decoder = WithTrunks(*target, verifier, std::move(trunks),
                                  {.repetition_penalty = 1000, .temperature = 0})
@@ -113,8 +113,8 @@ TEST(Penalty, KeepsTheTargetsLawAtTemperatureOne) {
   Tally tally;
   for (const std::string& verifier : LosslessVerifiers(1)) {
     for (const char* policy :
-         {"chain {gamma: 2}", "expansion {branching: [2, 1]}",
-          "best_first {budget: 3}"}) {
+         {"chain {nodes: 2}", "expansion {branching: [2, 1]}",
+          "best_first {most_draws: 3}"}) {
       const Pairing pairing = {.target = target,
                                .verifier = verifier,
                                .trunks = {{policy, Toy({.seed = 2})}},

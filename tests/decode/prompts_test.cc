@@ -85,8 +85,8 @@ TEST(Rounds, EndWithEveryTrunkBeingTold) {
   std::vector<Listener::Heard> heard;
   std::vector<Trunk> trunks;
   for (const char* policy :
-       {"adaptive_chain {gamma: 1, threshold: 0, adjust: true}",
-        "chain {gamma: 1}"})
+       {"adaptive_chain {nodes: 1, threshold: 0, adjust: true}",
+        "chain {nodes: 1}"})
     trunks.push_back(
         TrunkOf(std::make_unique<Listener>(target, heard), policy));
   Decoder decoder =
@@ -115,9 +115,9 @@ TEST(Prompts, TheirOrderChangesNothing) {
       .target = Toy({.vocab_size = 5}),
       .verifier = "multi_round",
       .trunks = {
-          {"adaptive_chain {gamma: 2, threshold: 0, adjust: true}",
+          {"adaptive_chain {nodes: 2, threshold: 0, adjust: true}",
            Toy({.vocab_size = 5, .sharpness = 1})},
-          {"best_first {budget: 3}", Toy({.vocab_size = 5, .seed = 3})}}};
+          {"best_first {most_draws: 3}", Toy({.vocab_size = 5, .seed = 3})}}};
   absl::StatusOr<Decoder> decoder = Build(pairing);
   ASSERT_TRUE(decoder.ok()) << decoder.status();
   const auto decode = [&decoder](std::uint32_t id) {
@@ -140,7 +140,7 @@ Decoder Counting(const TableModel& target, bool carries) {
       TrunkOf(std::make_unique<NGram>(target.vocab_size(),
                                       NGramOptions{.keep_counts = carries},
                                       SamplingRule()),
-              "chain {gamma: 2}"));
+              "chain {nodes: 2}"));
   return WithTrunks(target, "multi_round", std::move(trunks)).value();
 }
 
@@ -195,7 +195,7 @@ TEST(Prompts, TeachOnceWhenTheyEnd) {
   int absorbed = 0;
   std::vector<Trunk> trunks;
   trunks.push_back(TrunkOf(std::make_unique<Absorbing>(target, absorbed),
-                           "chain {gamma: 1}"));
+                           "chain {nodes: 1}"));
   Decoder decoder =
       WithTrunks(*target, "multi_round", std::move(trunks)).value();
   SeededSource random(1);
@@ -232,7 +232,7 @@ TEST(Prompts, OfADrafterThatOverflowsFailByItsName) {
   const auto target = Toy({.vocab_size = 5});
   std::vector<Trunk> trunks;
   trunks.push_back(
-      TrunkOf(std::make_unique<Overflowing>(target), "chain {gamma: 1}"));
+      TrunkOf(std::make_unique<Overflowing>(target), "chain {nodes: 1}"));
   Decoder decoder =
       WithTrunks(*target, "multi_round", std::move(trunks)).value();
   SeededSource random(1);
@@ -253,7 +253,7 @@ TEST(Prompts, TeachEveryTrunkOrNone) {
   std::vector<Trunk> trunks;
   for (int i = 0; i < 2; ++i)
     trunks.push_back(
-        TrunkOf(drafter(), "chain {gamma: 1}", DrawKind::kDeterministic));
+        TrunkOf(drafter(), "chain {nodes: 1}", DrawKind::kDeterministic));
   Decoder decoder = WithTrunks(*target, "match", std::move(trunks)).value();
   const auto held = [&](std::size_t trunk) {
     const Drafter& taught = *decoder.method().trunks[trunk].drafter;
@@ -272,7 +272,7 @@ TEST(Prompts, APromptLeftInTheMiddleLeavesNoTrace) {
   const Pairing pairing = {
       .target = Toy({.vocab_size = 5}),
       .verifier = "traversal",
-      .trunks = {{"adaptive_chain {gamma: 4, threshold: 0, adjust: true}",
+      .trunks = {{"adaptive_chain {nodes: 4, threshold: 0, adjust: true}",
                   Toy({.vocab_size = 5, .sharpness = 1})}}};
   const Prompt prompt = {.id = 1, .tokens = {5, 2}};
   const StopRule stop = {.max_new_tokens = 20};

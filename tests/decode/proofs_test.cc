@@ -109,7 +109,7 @@ Method MethodOf(const std::string& verifier, const std::string& drafter,
     method.trunks.push_back(
         TrunkOf(std::make_unique<SmallModel>(Toy({.seed = i + 1}),
                                              SamplingRule(SamplingOptions())),
-                "chain {gamma: 1}"));
+                "chain {nodes: 1}"));
     method.trunks.back().drafter_name = drafter;
     method.trunks.back().policy_name = "chain";
   }

@@ -51,22 +51,22 @@ TEST(Refusal, ChainVerifiersTakeNoBranches) {
   for (const char* verifier : {"leviathan", "block", "rejection"})
     for (const char* policy :
          {"expansion {branching: [2]}", "expansion {branching: [1, 2]}",
-          "sequences {count: 2, gamma: 2}", "static {paths: [[0], [1]]}",
-          "sequoia {acceptance: [0.5, 0.4], budget: 4}",
-          "best_first {budget: 2}"})
+          "sequences {width: 2, levels: 2}", "static {paths: [[0], [1]]}",
+          "sequoia {acceptance: [0.5, 0.4], nodes: 4}",
+          "best_first {most_draws: 2}"})
       ExpectRefused(With(verifier, {policy}), {verifier, NameOf(policy)});
 }
 
 TEST(Refusal, FixedCountsAreAskedOfPoliciesThatDecideByWhatTheyDrew) {
   for (const char* verifier : {"k_seq", "multi_round {order: shuffled}"})
-    ExpectRefused(With(verifier, {"best_first {budget: 3}"}),
+    ExpectRefused(With(verifier, {"best_first {most_draws: 3}"}),
                   {NameOf(verifier), "best_first"});
 }
 
 TEST(Refusal, VerifiersThatDivideTakeNothingThatWasRanked) {
   for (const char* verifier : {"leviathan", "block", "k_seq", "rejection"})
     ExpectRefused(
-        With(verifier, {"expand_rerank {top_k: 2, depth: 2, total: 3}"}),
+        With(verifier, {"expand_rerank {width: 2, levels: 2, nodes: 3}"}),
         {verifier, "expand_rerank", "small_model"});
 }
 
@@ -74,36 +74,36 @@ TEST(Refusal, ALawTheVerifierDoesNotTakeIsNamed) {
   for (const char* verifier : {"leviathan", "block", "k_seq", "rejection"})
     for (DrawKind draw_kind :
          {DrawKind::kWithoutReplacement, DrawKind::kDeterministic})
-      ExpectRefused(With(verifier, {"chain {gamma: 2}"}, draw_kind),
+      ExpectRefused(With(verifier, {"chain {nodes: 2}"}, draw_kind),
                     {verifier, "chain", std::string(Name(draw_kind))});
 }
 
 // Each was drawn from what the others had left, in that order.
 TEST(Refusal, DrawsWithoutReplacementAreJudgedInNoRandomOrder) {
-  for (const char* policy : {"expansion {branching: [2]}", "chain {gamma: 2}"})
+  for (const char* policy : {"expansion {branching: [2]}", "chain {nodes: 2}"})
     ExpectRefused(With("multi_round {order: shuffled}", {policy},
                        DrawKind::kWithoutReplacement),
                   {"multi_round", NameOf(policy), "without_replacement"});
 }
 
 TEST(Refusal, ALawThePolicyDoesNotGrowByIsNamed) {
-  ExpectRefused(With("multi_round", {"sequences {count: 2, gamma: 1}"},
+  ExpectRefused(With("multi_round", {"sequences {width: 2, levels: 1}"},
                      DrawKind::kWithoutReplacement),
                 {"multi_round", "sequences", "without_replacement"});
   ExpectRefused(With("without_replacement",
-                     {"expand_rerank {top_k: 2, depth: 1, total: 1}"},
+                     {"expand_rerank {width: 2, levels: 1, nodes: 1}"},
                      DrawKind::kIndependent),
                 {"without_replacement", "expand_rerank", "independent"});
 }
 
 TEST(Refusal, OneListVerifiersTakeOneTrunk) {
   for (const char* verifier : {"leviathan", "block", "k_seq", "rejection"})
-    ExpectRefused(With(verifier, {"chain {gamma: 1}", "chain {gamma: 2}"}),
+    ExpectRefused(With(verifier, {"chain {nodes: 1}", "chain {nodes: 2}"}),
                   {verifier, "2 trunks"});
 }
 
 TEST(Refusal, GreedyTakesNoOtherTemperatureThanZero) {
-  Pairing pairing = With("greedy", {"chain {gamma: 1}"});
+  Pairing pairing = With("greedy", {"chain {nodes: 1}"});
   ExpectRefused(pairing, {"greedy", "temperature 1"});
   pairing.sampling.temperature = 0.5;
   ExpectRefused(pairing, {"greedy", "temperature 0.5"});
@@ -116,7 +116,7 @@ TEST(Refusal, GreedyTakesNoOtherTemperatureThanZero) {
 // A trunk of one draw at the root.
 Trunk FakeTrunk(PolicyTraits traits) {
   Trunk trunk =
-      TrunkOf(std::make_unique<TableDrafter>(Toy({})), "chain {gamma: 1}");
+      TrunkOf(std::make_unique<TableDrafter>(Toy({})), "chain {nodes: 1}");
   trunk.policy_name = "fake policy";
   trunk.policy =
       std::make_unique<FakePolicy>(FakePolicy::Once({}, std::move(traits)));
@@ -148,11 +148,11 @@ TEST(Refusal, SaysWhatDoesNotGoWithWhatAndWhy) {
   says(Build(With("leviathan", {"expansion {branching: [2]}"})).status(),
        "verifier leviathan does not go with policy expansion: it takes chains, "
        "and the policy draws several tokens a node");
-  says(Build(With("k_seq", {"best_first {budget: 3}"})).status(),
+  says(Build(With("k_seq", {"best_first {most_draws: 3}"})).status(),
        "verifier k_seq does not go with policy best_first: it needs the number "
        "of draws at a node fixed before the first, and the policy decides by "
        "what it drew");
-  says(Build(With("block", {"chain {gamma: 1}", "chain {gamma: 2}"})).status(),
+  says(Build(With("block", {"chain {nodes: 1}", "chain {nodes: 2}"})).status(),
        "verifier block does not go with 2 trunks: it takes the draws of one "
        "trunk");
   says(Build(With("greedy", {})).status(),
@@ -174,13 +174,13 @@ class Ranker : public Decorated {
 };
 
 TEST(Refusal, ADrafterThatOnlyRanksIsNeverDividedBy) {
-  Trunk trunk = TrunkOf(std::make_unique<Ranker>(), "chain {gamma: 1}");
+  Trunk trunk = TrunkOf(std::make_unique<Ranker>(), "chain {nodes: 1}");
   const absl::Status status = StatusOf("multi_round", std::move(trunk));
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()), HasSubstr("multi_round"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("test drafter"));
   EXPECT_TRUE(StatusOf("multi_round",
-                       TrunkOf(std::make_unique<Ranker>(), "chain {gamma: 1}",
+                       TrunkOf(std::make_unique<Ranker>(), "chain {nodes: 1}",
                                DrawKind::kDeterministic))
                   .ok());
 }
@@ -195,30 +195,30 @@ TEST(PreferredLaw, IsTheFirstOfTheVerifiersThatDrafterAndPolicyGive) {
     return PreferredLaw(TrunkOf(std::move(drafter), policy), method);
   };
   const auto any = [] { return std::make_unique<TableDrafter>(Toy({})); };
-  EXPECT_EQ(*preferred("multi_round", any(), "chain {gamma: 1}"),
+  EXPECT_EQ(*preferred("multi_round", any(), "chain {nodes: 1}"),
             DrawKind::kIndependent);
-  EXPECT_EQ(*preferred("without_replacement", any(), "chain {gamma: 1}"),
+  EXPECT_EQ(*preferred("without_replacement", any(), "chain {nodes: 1}"),
             DrawKind::kWithoutReplacement);
-  EXPECT_EQ(*preferred("match", any(), "chain {gamma: 1}"),
+  EXPECT_EQ(*preferred("match", any(), "chain {nodes: 1}"),
             DrawKind::kDeterministic);
   EXPECT_EQ(
-      *preferred("multi_round", std::make_unique<Ranker>(), "chain {gamma: 1}"),
+      *preferred("multi_round", std::make_unique<Ranker>(), "chain {nodes: 1}"),
       DrawKind::kDeterministic)
       << "the drafter has the last word";
-  EXPECT_EQ(*preferred("match", any(), "sequences {count: 2, gamma: 1}"),
+  EXPECT_EQ(*preferred("match", any(), "sequences {width: 2, levels: 1}"),
             DrawKind::kIndependent)
       << "or the policy";
   const Method greedy = {.verifier_name = "multi_round",
                          .verifier = VerifierOf("multi_round"),
                          .rule = SamplingRule({.temperature = 0})};
-  EXPECT_EQ(*PreferredLaw(TrunkOf(any(), "chain {gamma: 1}"), greedy),
+  EXPECT_EQ(*PreferredLaw(TrunkOf(any(), "chain {nodes: 1}"), greedy),
             DrawKind::kDeterministic)
       << "at temperature 0";
   EXPECT_EQ(
-      *PreferredLaw(TrunkOf(any(), "sequences {count: 2, gamma: 1}"), greedy),
+      *PreferredLaw(TrunkOf(any(), "sequences {width: 2, levels: 1}"), greedy),
       DrawKind::kIndependent);
   const absl::Status none =
-      preferred("k_seq", std::make_unique<Ranker>(), "chain {gamma: 1}")
+      preferred("k_seq", std::make_unique<Ranker>(), "chain {nodes: 1}")
           .status();
   for (const char* name : {"k_seq", "chain", "test drafter"})
     EXPECT_THAT(std::string(none.message()), HasSubstr(name));

@@ -59,7 +59,7 @@ TEST(Rounds, OneThatFailsCommitsNothingAndCanBeRunAgain) {
     std::vector<Trunk> trunks;
     trunks.push_back(
         TrunkOf(std::make_unique<SmallModel>(drafting, SamplingRule()),
-                "adaptive_chain {gamma: 2, threshold: 0, adjust: true}"));
+                "adaptive_chain {nodes: 2, threshold: 0, adjust: true}"));
     trunks.push_back(TrunkOf(std::make_unique<Flaky>(drafting, fails_at),
                              "expansion {branching: [2, 2]}"));
     Decoder decoder =
@@ -128,7 +128,7 @@ TEST(Rounds, OneThatFailsAfterScoringLeavesNothing) {
 
 TEST(Rounds, NoTwoShareRandomness) {
   const auto target = Toy({.vocab_size = 2});
-  for (const char* policy : {"chain {gamma: 0}", "chain {gamma: 1}"}) {
+  for (const char* policy : {"chain {nodes: 0}", "chain {nodes: 1}"}) {
     const Pairing pairing = {.target = target,
                              .verifier = "multi_round",
                              .trunks = {{policy, Toy({.vocab_size = 2})}}};
@@ -158,7 +158,8 @@ TEST(Rounds, ATargetWithoutATokenIsAnErrorForEveryVerifier) {
   const StopRule stop = {.max_new_tokens = 20};
   Tally tally;
   for (const VerifierRow& row : VerifierCatalogue()) {
-    for (const char* policy : {"chain {gamma: 5}", "best_first {budget: 9}"}) {
+    for (const char* policy :
+         {"chain {nodes: 5}", "best_first {most_draws: 9}"}) {
       for (double temperature : {0., 1.}) {
         const auto target = DeadEnd();
         absl::StatusOr<Decoder> decoder =
@@ -186,7 +187,7 @@ TEST(Rounds, ATreeThatBreaksItsPolicysPromiseIsAnError) {
   const auto target = Toy({});
   std::vector<Trunk> trunks;
   trunks.push_back(
-      TrunkOf(std::make_unique<TableDrafter>(target), "chain {gamma: 1}"));
+      TrunkOf(std::make_unique<TableDrafter>(target), "chain {nodes: 1}"));
   PolicyTraits traits = trunks[0].policy->traits();
   trunks[0].policy =
       std::make_unique<FakePolicy>(FakePolicy::Once({.draws = 2}, traits));

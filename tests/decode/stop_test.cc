@@ -34,8 +34,8 @@ constexpr TokenId kOtherEnd = 6;
 const char* const kVerifiers[] = {"greedy", "match", "multi_round", "leviathan",
                                   "k_seq",  "block", "traversal"};
 const char* const kPolicies[] = {
-    "chain {gamma: 4}", "chain {gamma: 1}", "expansion {branching: [2, 1, 2]}",
-    "expand_rerank {top_k: 2, depth: 3, total: 4}"};
+    "chain {nodes: 4}", "chain {nodes: 1}", "expansion {branching: [2, 1, 2]}",
+    "expand_rerank {width: 2, levels: 3, nodes: 4}"};
 
 // Methods that draft exactly what the target says, so that every round is
 // accepted as far as it goes, and methods whose drafter errs on the way.
@@ -195,7 +195,7 @@ TEST(Stop, APromptLongerThanTheContextIsAnError) {
   absl::StatusOr<Decoder> decoder =
       Build({.target = target,
              .verifier = "multi_round",
-             .trunks = {{"chain {gamma: 3}", target}}});
+             .trunks = {{"chain {nodes: 3}", target}}});
   ASSERT_TRUE(decoder.ok());
   EXPECT_EQ(MustDecode(*decoder, fits, stop).tokens.size(), 1);
   EXPECT_EQ(decoder->Begin(longer, stop).status().code(),

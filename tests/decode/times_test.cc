@@ -147,7 +147,7 @@ class FinishedWork : public testing::Test {
     std::vector<Trunk> trunks;
     trunks.push_back(
         TrunkOf(std::make_unique<SmallModel>(draft_, SamplingRule()),
-                "chain {gamma: 2}"));
+                "chain {nodes: 2}"));
     return Decoder::Create(target_,
                            {.verifier_name = "multi_round",
                             .verifier = VerifierOf("multi_round"),

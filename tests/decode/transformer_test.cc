@@ -50,9 +50,9 @@ TEST_P(GreedyTransformer, SaysWhatPlainDecodingSays) {
     const std::shared_ptr<Transformer> drafting =
         LoadGolden(GetParam(), BackendOf(2), WeightFormat::kQ8);
     for (const char* policy :
-         {"chain {gamma: 4}", "expansion {branching: [3, 2, 1]}",
-          "best_first {budget: 9}",
-          "expand_rerank {top_k: 3, depth: 4, total: 12}"})
+         {"chain {nodes: 4}", "expansion {branching: [3, 2, 1]}",
+          "best_first {most_draws: 9}",
+          "expand_rerank {width: 3, levels: 4, nodes: 12}"})
       for (std::uint32_t id : {0U, 1U, 2U}) {
         const Prompt prompt = {
             .id = id, .tokens = {1, static_cast<TokenId>(10 + 7 * id), 5}};

@@ -30,7 +30,7 @@
 namespace banyan {
 namespace {
 
-constexpr char kMany[] = "sequences {count: 4, gamma: 4}";
+constexpr char kMany[] = "sequences {width: 4, levels: 4}";
 
 Rounds RoundsBy(Decoder& decoder, Scoring scoring, const Prompt& prompt,
                 const StopRule& stop, std::uint64_t seed) {
@@ -85,7 +85,7 @@ TEST_P(Unmerged, GivesTheSameRounds) {
         for (int trunks = 1; trunks <= 2; ++trunks) {
           absl::StatusOr<Decoder> decoder = Build(pairing);
           pairing.trunks.push_back(
-              {"chain {gamma: 3}", Toy({.vocab_size = 5, .seed = seed + 1})});
+              {"chain {nodes: 3}", Toy({.vocab_size = 5, .seed = seed + 1})});
           if (IsRefusal(decoder.status())) continue;
           ASSERT_TRUE(decoder.ok()) << decoder.status();
           ++decoders;
@@ -102,7 +102,7 @@ TEST_P(Unmerged, GivesTheSameRounds) {
 INSTANTIATE_TEST_SUITE_P(
     Policies, Unmerged,
     testing::Values(kMany, "expansion {branching: [3, 2, 1]}",
-                    "best_first {budget: 9}",
+                    "best_first {most_draws: 9}",
                     "static {paths: [[0], [1], [0, 0], [0, 1], [0, 0, 0]]}"),
     [](const auto& row) {
       const std::string text = row.param;
@@ -114,7 +114,7 @@ TEST(UnmergedRounds, OfAChainHaveItsRows) {
   absl::StatusOr<Decoder> decoder = Build(
       {.target = target,
        .verifier = "leviathan",
-       .trunks = {{"chain {gamma: 4}", Toy({.vocab_size = 5, .seed = 1})}}});
+       .trunks = {{"chain {nodes: 4}", Toy({.vocab_size = 5, .seed = 1})}}});
   ASSERT_TRUE(decoder.ok()) << decoder.status();
   EXPECT_EQ(ExpectAlike(*decoder, {.tokens = {5, 1}}, {.max_new_tokens = 30}),
             0);

@@ -193,9 +193,9 @@ class Failing : public TableDrafter {
 
 TEST(Drafting, FailsAsTheDrafterFails) {
   Solo drafter(std::make_unique<Failing>());
-  EXPECT_EQ(TryDraft(drafter, *PolicyOf("chain {gamma: 3}")).status(),
+  EXPECT_EQ(TryDraft(drafter, *PolicyOf("chain {nodes: 3}")).status(),
             absl::ResourceExhaustedError("no room"));
-  EXPECT_TRUE(TryDraft(drafter, *PolicyOf("chain {gamma: 1}")).ok());
+  EXPECT_TRUE(TryDraft(drafter, *PolicyOf("chain {nodes: 1}")).ok());
 }
 
 TEST(GrowDeathTest, AClosedNodeCannotBeExpanded) {
@@ -219,7 +219,7 @@ TEST(GrowDeathTest, DrawsOfANodeWithoutAnyCannotBeShared) {
 
 TEST(GrowthDeathTest, IsAnsweredWhatItAskedAndTakenWhenItEnded) {
   TableDrafter drafter(Toy({}));
-  const auto policy = PolicyOf("chain {gamma: 1}");
+  const auto policy = PolicyOf("chain {nodes: 1}");
   const Context context = ContextOf({0});
   EnumeratingSource source(1);
   BlankSession session;

@@ -114,13 +114,13 @@ TEST(Drafting, NormalisesALawBeforeItDraws) {
 
 TEST(Drafting, ScoresAboveOneMakeNoPathHeavierThanItsParent) {
   TableDrafter drafter = Always(Distribution::Dense({5, 3, 2}));
-  const TrunkTree tree = MustDraft(drafter, *PolicyOf("chain {gamma: 3}"),
+  const TrunkTree tree = MustDraft(drafter, *PolicyOf("chain {nodes: 3}"),
                                    {.draw_kind = DrawKind::kDeterministic});
   for (int node = 1; node < tree.size(); ++node)
     EXPECT_LE(tree.path_mass(node), tree.path_mass(node - 1));
   // Pruning requires that parents outweigh their children.
   const TrunkTree ranked = MustDraft(
-      drafter, *PolicyOf("expand_rerank {top_k: 2, depth: 3, total: 3}"),
+      drafter, *PolicyOf("expand_rerank {width: 2, levels: 3, nodes: 3}"),
       {.draw_kind = DrawKind::kDeterministic});
   EXPECT_EQ(ToText(ranked), "0(0(0) 1)");
 }
@@ -204,7 +204,7 @@ TEST(Drafting, DraftsNothingBelowAnEndOfText) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     TableDrafter drafter(Toy({.vocab_size = 5}));
     const TrunkTree tree = MustDraft(
-        drafter, *PolicyOf("sequences {count: 5, gamma: 4}"),
+        drafter, *PolicyOf("sequences {width: 5, levels: 4}"),
         {.limits = {.max_depth = 9, .end_of_text = ends}, .seed = seed});
     for (int node = 1; node < tree.size(); ++node) {
       const TokenId token = tree.node(node).token;

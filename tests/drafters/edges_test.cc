@@ -157,7 +157,7 @@ class CountingHeads : public MedusaHeads {
 struct Case {
   std::string spec;
   // A tree in which whatever comes next is drafted, and its height.
-  std::string covering = absl::StrCat("chain {gamma: ", kGamma, "}");
+  std::string covering = absl::StrCat("chain {nodes: ", kGamma, "}");
   int height = kGamma;
   std::size_t silent = 0;  // rounds before it has anything to say
   // Why no tree of it has whatever comes next; empty: some tree has.

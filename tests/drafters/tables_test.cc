@@ -79,7 +79,7 @@ TEST(Unigram, PenalisesByTheTextOfEachNode) {
   Solo drafter = Asked<Unigram>({.repetition_penalty = 3, .temperature = 0});
   const auto grown = [&](std::vector<TokenId> text) {
     const Context context = BeginWith(drafter, std::move(text));
-    return ToText(MustDraft(drafter, *PolicyOf("chain {gamma: 2}"),
+    return ToText(MustDraft(drafter, *PolicyOf("chain {nodes: 2}"),
                             {.context = context}));
   };
   EXPECT_EQ(grown({3}), "3(0(1))");
@@ -117,7 +117,7 @@ TEST(Bigram, FollowsItsRule) {
   EXPECT_THAT(Masses(AtRoot(cold, BeginWith(cold, {2}))),
               Near({36. / 46, 9. / 46, 1. / 46, 0}));
   Solo greedy = Asked<Bigram>({.temperature = 0});
-  EXPECT_EQ(ToText(MustDraft(greedy, *PolicyOf("chain {gamma: 3}"),
+  EXPECT_EQ(ToText(MustDraft(greedy, *PolicyOf("chain {nodes: 3}"),
                              {.context = BeginWith(greedy, {2})})),
             "2(0(1(0)))")
       << "2 backs off; after 1 the tie goes to the lower id";
@@ -127,7 +127,7 @@ TEST(Bigram, PenalisesByTheTextOfEachNode) {
   Solo drafter = Asked<Bigram>({.repetition_penalty = 9, .temperature = 0});
   const auto grown = [&](std::vector<TokenId> text) {
     const Context context = BeginWith(drafter, std::move(text));
-    return ToText(MustDraft(drafter, *PolicyOf("chain {gamma: 2}"),
+    return ToText(MustDraft(drafter, *PolicyOf("chain {nodes: 2}"),
                             {.context = context}));
   };
   EXPECT_EQ(grown({1, 0}), "0(2(0))") << "1 was seen";

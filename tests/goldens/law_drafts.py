@@ -134,13 +134,13 @@ def draft(trunks, state):
     for drafter, policy in trunks:
         law = policy.get("draws", "independent")
         if policy["name"] == "chain":
-            trees = expansion(drafter, state, [1] * policy["gamma"], law)
+            trees = expansion(drafter, state, [1] * policy["nodes"], law)
         elif policy["name"] == "expansion":
             trees = expansion(drafter, state, policy["branching"], law)
         else:
             assert policy["name"] == "sequences" and law == "independent"
-            trees = sequences(drafter, state, policy["count"],
-                              policy["gamma"])
+            trees = sequences(drafter, state, policy["width"],
+                              policy["levels"])
         grown = [(p1 * p2, joined(tree, more)) for p1, tree in grown
                  for p2, more in trees]
     return grown

@@ -41,7 +41,7 @@ APART_Q = ("0 0 0.4 0.6", "0.9 0.1 0 0", "0 0 1 0", "0.5 0 0.5 0", "0 0 1 0")
 
 
 def chain(gamma, law="independent"):
-    return {"name": "chain", "gamma": gamma, "draws": law}
+    return {"name": "chain", "nodes": gamma, "draws": law}
 
 
 def expansion(branching, law="independent"):
@@ -49,7 +49,7 @@ def expansion(branching, law="independent"):
 
 
 def sequences(count, gamma):
-    return {"name": "sequences", "count": count, "gamma": gamma}
+    return {"name": "sequences", "width": count, "levels": gamma}
 
 
 def case(verifier, policy, p=P3, q=(Q3, ), horizon=3, temperature=1,

@@ -7,7 +7,7 @@ endfunction()
 
 set(prefix ${WORK}/prefix)
 file(REMOVE_RECURSE ${prefix} ${WORK}/consumer ${WORK}/parts
-     ${WORK}/decode)
+     ${WORK}/decode ${WORK}/comb)
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
 
 # Moved, so that only paths relative to the package can work.
@@ -29,6 +29,20 @@ run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/../../examples/parts
 run(${CMAKE_COMMAND} --build ${WORK}/parts)
 run(${WORK}/parts/my_banyan list first_draws)
 run(${WORK}/parts/my_banyan exact ${CMAKE_CURRENT_LIST_DIR}/../../examples/parts/exact.yaml)
+# A policy from outside is drawn, sized and reported as the project's own.
+set(parts ${CMAKE_CURRENT_LIST_DIR}/../../examples/parts)
+function(expect pattern)
+  execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE out ERROR_VARIABLE err
+                  COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT out MATCHES "${pattern}")
+    message(FATAL_ERROR "${ARGN}: no '${pattern}' in:\n${out}${err}")
+  endif()
+endfunction()
+expect("comb, 6 drafted nodes" ${WORK}/parts/my_banyan tree ${parts}/comb.yaml)
+expect("comb_measured" ${WORK}/parts/my_banyan run ${parts}/run.yaml
+       --out ${WORK}/comb)
+expect("tree of [0-9]+ nodes in [0-9]+ levels" ${WORK}/parts/my_banyan report
+       ${WORK}/comb)
 set(ENV{GTEST_FILTER} "*firstdraws*3Letters1*:*again*2Letters1*")  # the quick ones
 run(${CMAKE_CTEST_COMMAND} --test-dir ${WORK}/parts --no-tests=error
     --output-on-failure)

@@ -18,7 +18,7 @@
 
 namespace banyan {
 
-// The policy of "chain {gamma: 2}". A malformed one ends the program.
+// The policy of "chain {nodes: 2}". A malformed one ends the program.
 std::unique_ptr<TreePolicy> PolicyOf(const std::string& spec);
 
 struct DraftOptions {

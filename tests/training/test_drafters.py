@@ -48,7 +48,7 @@ class Drafters(support.FolderTest):
             self.assertRegex(card, r"\A# .*\n\n[^\n]*`types`[^\n]*\n")
             method = self.folder / f"{kind}.yaml"
             method.write_text(text % (made, vocabulary) +
-                              "policy: {name: chain, gamma: 2}\n"
+                              "policy: {name: chain, nodes: 2}\n"
                               "verifier: {name: multi_round}\n")
             found = self.generate("--method", str(method))
             self.assertEqual(found["ids"], plain, kind)

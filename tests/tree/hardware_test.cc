@@ -44,9 +44,9 @@ Milliseconds RandomTimes(std::mt19937_64& bits, int last) {
 HardwareOptions RandomOptions(std::mt19937_64& bits, int budget) {
   HardwareOptions options;
   options.limits.acceptance = RandomAcceptance(bits, /*sorted=*/false);
-  options.limits.budget = budget;
-  options.limits.max_depth = static_cast<int>(bits() % 5);
-  options.limits.max_branching = static_cast<int>(bits() % 4);
+  options.limits.nodes = budget;
+  options.limits.levels = static_cast<int>(bits() % 5);
+  options.limits.width = static_cast<int>(bits() % 4);
   options.sequences = 1 + static_cast<int>(bits() % 4);
   options.target_ms =
       Curve(RandomTimes(bits, options.sequences * (budget + 1)));
@@ -57,10 +57,10 @@ HardwareOptions RandomOptions(std::mt19937_64& bits, int budget) {
 // Ranks without an acceptance are never drawn, not even to reach a size whose
 // pass happens to be faster.
 bool Allows(const SequoiaOptions& limits, const Shape& tree) {
-  return tree.size() - 1 <= limits.budget &&
+  return tree.size() - 1 <= limits.nodes &&
          Width(tree) <= static_cast<int>(limits.acceptance.size()) &&
-         (limits.max_depth == 0 || Height(tree) <= limits.max_depth) &&
-         (limits.max_branching == 0 || Width(tree) <= limits.max_branching);
+         (limits.levels == 0 || Height(tree) <= limits.levels) &&
+         (limits.width == 0 || Width(tree) <= limits.width);
 }
 
 TEST(Hardware, EqualsBruteForceOverAllSmallTrees) {
@@ -108,7 +108,7 @@ TEST(Hardware, EqualsBruteForceOverSizesAndDepthsUnderADraftCurve) {
     options.draft_ms = Curve(RandomTimes(bits, options.sequences * kBudget));
     SequoiaTable table(UsableAcceptance(options.limits), kBudget + 1);
     double best = 1 / *options.target_ms.At(options.sequences);
-    const int depths = options.limits.max_depth;
+    const int depths = options.limits.levels;
     for (int depth = 1; depth <= (depths > 0 ? depths : kBudget); ++depth) {
       table.Deepen();
       for (int n = 2; n <= kBudget + 1; ++n) {
@@ -191,7 +191,7 @@ TEST(Hardware, DeepensNoFurtherThanADeeperTreeCouldWin) {
   chain.target_ms = Curve({{1, 10}, {6001, 10}});
   chain.draft_ms = 5.0;
   for (const HardwareOptions& options : {wide, chain}) {
-    const int budget = options.limits.budget;
+    const int budget = options.limits.nodes;
     EXPECT_FALSE(SequoiaTable::CheckSize(
                      budget + 1, options.limits.acceptance.size(), budget)
                      .ok());
@@ -240,8 +240,8 @@ TEST(Hardware, SaysWhatIsImpossible) {
   options.draft_ms = Curve({{2, 1}});
   EXPECT_THAT(HardwareError(options), HasSubstr("add the key 1"));
   options.draft_ms = 1.0;
-  options.limits.budget = -1;
-  EXPECT_THAT(HardwareError(options), HasSubstr("budget is -1"));
+  options.limits.nodes = -1;
+  EXPECT_THAT(HardwareError(options), HasSubstr("nodes is -1"));
 }
 
 }  // namespace

@@ -49,16 +49,16 @@ TEST(Medusa, EqualsBruteForceWhenAccuraciesFall) {
       double& value = best[static_cast<std::size_t>(tree.size()) - 1];
       value = std::max(value, MedusaValue(tree, options.accuracies));
     }
-    for (; options.budget < kSmall; ++options.budget) {
+    for (; options.nodes < kSmall; ++options.nodes) {
       const absl::StatusOr<RatedShape> greedy = GreedyTree(options);
       ASSERT_TRUE(greedy.ok()) << greedy.status();
-      const auto end = best.begin() + options.budget + 1;
+      const auto end = best.begin() + options.nodes + 1;
       ASSERT_NEAR(greedy->expected_tokens, *std::max_element(best.begin(), end),
                   kTolerance)
-          << "case " << i << ", budget " << options.budget;
+          << "case " << i << ", budget " << options.nodes;
       ASSERT_NEAR(MedusaValue(greedy->shape, options.accuracies),
                   greedy->expected_tokens, kTolerance);
-      ASSERT_LE(greedy->shape.size() - 1, options.budget);
+      ASSERT_LE(greedy->shape.size() - 1, options.nodes);
     }
   }
 }
@@ -92,8 +92,8 @@ TEST(Medusa, SaysWhatIsImpossible) {
     return std::string(GreedyTree(options).status().message());
   };
   EXPECT_THAT(error({{}, 3}), HasSubstr("accuracies is empty"));
-  EXPECT_THAT(error({{{0.5}}, -1}), HasSubstr("budget is -1"));
-  EXPECT_THAT(error({{{0.5}}, 70000}), HasSubstr("budget is 70000"));
+  EXPECT_THAT(error({{{0.5}}, -1}), HasSubstr("nodes is -1"));
+  EXPECT_THAT(error({{{0.5}}, 70000}), HasSubstr("nodes is 70000"));
   // As when shares of the first r guesses are given instead of the r-th alone.
   EXPECT_THAT(error({{{0.5}, {0.5, 0.7, 0.8}}, 3}),
               HasSubstr("accuracies of head 2 sums to 2"));

@@ -30,9 +30,8 @@ constexpr int kSmall = 9;
 
 std::string Text(const SequoiaOptions& options) {
   return absl::StrCat("acceptance ", absl::StrJoin(options.acceptance, " "),
-                      ", budget ", options.budget, ", max_depth ",
-                      options.max_depth, ", max_branching ",
-                      options.max_branching);
+                      ", budget ", options.nodes, ", max_depth ",
+                      options.levels, ", max_branching ", options.width);
 }
 
 // A small tree with all that the limits and the ties look at.
@@ -56,15 +55,15 @@ std::vector<Measured> Measure(const std::vector<double>& acceptance) {
 // nodes, and of these the least height.
 Measured BruteForce(const std::vector<Measured>& trees,
                     const SequoiaOptions& options) {
-  const int depth = options.max_depth > 0 ? options.max_depth : kSmall;
+  const int depth = options.levels > 0 ? options.levels : kSmall;
   // Ranks without an acceptance may be there, but gain nothing.
-  const int width = options.max_branching > 0 ? options.max_branching : kSmall;
+  const int width = options.width > 0 ? options.width : kSmall;
   const auto order = [](const Measured& tree) {
     return std::tuple(-tree.expected, tree.nodes, tree.height);
   };
   Measured best = {0, 0, 0, 1};
   for (const Measured& tree : trees) {
-    if (tree.nodes <= options.budget && tree.height <= depth &&
+    if (tree.nodes <= options.nodes && tree.height <= depth &&
         tree.width <= width && order(tree) < order(best)) {
       best = tree;
     }
@@ -77,19 +76,19 @@ void ExpectLargestValue(const RatedShape& found, const Measured& best,
   ASSERT_NEAR(found.expected_tokens, best.expected, kTolerance);
   ASSERT_NEAR(ExpectedTokens(found.shape, options.acceptance),
               found.expected_tokens, kTolerance);
-  ASSERT_LE(found.shape.size() - 1, options.budget);
-  if (options.max_depth > 0) {
-    ASSERT_LE(Height(found.shape), options.max_depth);
+  ASSERT_LE(found.shape.size() - 1, options.nodes);
+  if (options.levels > 0) {
+    ASSERT_LE(Height(found.shape), options.levels);
   }
-  if (options.max_branching > 0) {
-    ASSERT_LE(Width(found.shape), options.max_branching);
+  if (options.width > 0) {
+    ASSERT_LE(Width(found.shape), options.width);
   }
 }
 
 void ExpectSmallest(const RatedShape& found, const Measured& best,
                     const SequoiaOptions& options) {
   ASSERT_EQ(found.shape.size() - 1, best.nodes);
-  if (options.max_depth > 0 && options.max_depth < options.budget) {
+  if (options.levels > 0 && options.levels < options.nodes) {
     ASSERT_EQ(Height(found.shape), best.height);
   }
 }
@@ -216,18 +215,17 @@ TEST(Sequoia, SaysWhatIsImpossible) {
   EXPECT_THAT(SequoiaError({{0.5, nan}, 4, 0, 0}),
               HasSubstr("acceptance of rank 2 is nan"));
   EXPECT_THAT(SequoiaError({{0.9, 0.2}, 4, 0, 0}), HasSubstr("sums to 1.1"));
-  EXPECT_THAT(SequoiaError({{0.5}, -1, 0, 0}), HasSubstr("budget is -1"));
+  EXPECT_THAT(SequoiaError({{0.5}, -1, 0, 0}), HasSubstr("nodes is -1"));
   EXPECT_THAT(SequoiaError({{0.5}, (1 << 16) + 1, 0, 0}),
-              HasSubstr("budget is 65537"));
-  EXPECT_THAT(SequoiaError({{0.5}, 4, -2, 0}), HasSubstr("max_depth is -2"));
-  EXPECT_THAT(SequoiaError({{0.5}, 4, 0, -3}),
-              HasSubstr("max_branching is -3"));
+              HasSubstr("nodes is 65537"));
+  EXPECT_THAT(SequoiaError({{0.5}, 4, -2, 0}), HasSubstr("levels is -2"));
+  EXPECT_THAT(SequoiaError({{0.5}, 4, 0, -3}), HasSubstr("width is -3"));
   const std::vector<double> many(100, 0.01);
   EXPECT_THAT(SequoiaError({many, 1 << 16, 100, 0}),
-              HasSubstr("lower budget, max_depth or max_branching"));
+              HasSubstr("lower nodes, levels or width"));
   const std::vector<double> more(1030, 0.0005);  // one layer of them too
   EXPECT_THAT(SequoiaError({more, 1 << 16, 0, 0}),
-              HasSubstr("lower budget, max_depth or max_branching"));
+              HasSubstr("lower nodes, levels or width"));
 }
 
 }  // namespace

@@ -59,9 +59,9 @@ std::vector<DraftTree> LawfulTrees(const std::string& verifier, int seed,
                                    Tally& tally) {
   std::vector<DraftTree> trees;
   for (const char* policy :
-       {"chain {gamma: 3}", "sequences {count: 3, gamma: 2}",
-        "expansion {branching: [2, 2]}", "best_first {budget: 5}",
-        "adaptive_chain {gamma: 3, on_low: drop, threshold: 0.3}"}) {
+       {"chain {nodes: 3}", "sequences {width: 3, levels: 2}",
+        "expansion {branching: [2, 2]}", "best_first {most_draws: 5}",
+        "adaptive_chain {nodes: 3, on_low: drop, threshold: 0.3}"}) {
     const std::unique_ptr<TreePolicy> grown_by = PolicyOf(policy);
     for (DrawKind draw_kind : grown_by->traits().draw_kinds) {
       TableDrafter drafter(

@@ -83,10 +83,10 @@ Search::Search(const HardwareOptions& options, std::vector<double> target_ms)
       cheapest_(draft_curve_ != nullptr ? draft_curve_->cheapest()
                                         : std::get<double>(options.draft_ms)),
       target_ms_(std::move(target_ms)),
-      nodes_(options.limits.budget + 1),
-      max_depth_(options.limits.max_depth > 0
-                     ? std::min(options.limits.max_depth, options.limits.budget)
-                     : options.limits.budget),
+      nodes_(options.limits.nodes + 1),
+      max_depth_(options.limits.levels > 0
+                     ? std::min(options.limits.levels, options.limits.nodes)
+                     : options.limits.nodes),
       ranks_(UsableAcceptance(options.limits).size()),
       table_(UsableAcceptance(options.limits), nodes_) {
   best_.round_ms = TargetMs(1);
@@ -148,7 +148,7 @@ HardwareChoice Search::Best() const {
   HardwareChoice choice;
   choice.shape = table_.Tree(best_.nodes, best_.depth);
   choice.nodes = best_.nodes - 1;
-  choice.depth = best_.depth;
+  choice.levels = best_.depth;
   choice.expected_tokens = Expected(best_.nodes, best_.depth);
   choice.round_ms = best_.round_ms;
   choice.tokens_per_ms = best_.speed;
@@ -187,7 +187,7 @@ absl::StatusOr<HardwareChoice> FastestTree(const HardwareOptions& options) {
   BANYAN_RETURN_IF_ERROR(CheckOptions(options.limits));
   BANYAN_RETURN_IF_ERROR(CheckDraft(options.draft_ms, options.sequences));
   std::vector<double> target_ms = {0};  // a pass has at least the root
-  for (int tokens = options.limits.budget + 1; tokens >= 1; --tokens) {
+  for (int tokens = options.limits.nodes + 1; tokens >= 1; --tokens) {
     BANYAN_ASSIGN_OR_RETURN(const double ms,
                             options.target_ms.At(options.sequences * tokens));
     target_ms.push_back(ms);

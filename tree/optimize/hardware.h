@@ -21,7 +21,7 @@
 // F(n), the value without a limit on depth, and takes at least one more level
 // at the draft's cheapest. When that beats the best so far for no n, or F(n, d)
 // has reached F(n) for every n that matters, no deeper tree can win: so an
-// absent max_depth costs the depths that are worth it, not N of them. Under a
+// absent `levels` costs the depths that are worth it, not N of them. Under a
 // curve, trees are laid out only for sizes whose cheapest conceivable time
 // could win.
 //
@@ -48,7 +48,7 @@ namespace banyan {
 struct HardwareOptions {
   // Acceptance, and the largest sizes to consider.
   SequoiaOptions limits;
-  // By tokens in the target's pass. Must cover 1 to limits.budget + 1, times
+  // By tokens in the target's pass. Must cover 1 to limits.nodes + 1, times
   // `sequences`.
   CostCurve target_ms;
   // A level's cost: a number, not negative, or a curve by tokens in its pass.
@@ -58,8 +58,8 @@ struct HardwareOptions {
 
 struct HardwareChoice {
   Shape shape;
-  int nodes = 0;  // drafted
-  int depth = 0;  // levels of them
+  int nodes = 0;   // drafted
+  int levels = 0;  // of them
   double expected_tokens = 1;
   double round_ms = 0;
   double tokens_per_ms = 0;

@@ -68,10 +68,10 @@ class Frontier {
 };
 
 absl::Status CheckOptions(const MedusaOptions& options) {
-  if (options.budget < 0 || options.budget > MedusaOptions::kMaxBudget) {
+  if (options.nodes < 0 || options.nodes > MedusaOptions::kMaxNodes) {
     return absl::InvalidArgumentError(
-        absl::StrCat("budget is ", options.budget, "; expected 0 to ",
-                     MedusaOptions::kMaxBudget, " drafted nodes"));
+        absl::StrCat("nodes is ", options.nodes, "; expected 0 to ",
+                     MedusaOptions::kMaxNodes, " drafted nodes"));
   }
   if (options.accuracies.empty()) {
     return absl::InvalidArgumentError(
@@ -92,7 +92,7 @@ absl::StatusOr<RatedShape> GreedyTree(const MedusaOptions& options) {
   Frontier frontier(options.accuracies);
   std::vector<std::vector<int>> paths;
   double expected_tokens = 1;
-  for (int n = 0; n < options.budget && !frontier.empty(); ++n) {
+  for (int n = 0; n < options.nodes && !frontier.empty(); ++n) {
     Candidate best = frontier.Take();
     expected_tokens += best.product;
     paths.push_back(std::move(best.path));

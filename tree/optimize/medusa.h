@@ -6,7 +6,7 @@
 // product of accuracies[i - 1][r_i - 1], and the expected tokens of one target
 // pass are 1 plus the sum of these products.
 //
-// Method. Start at the root; `budget` times add the candidate of largest
+// Method. Start at the root; `nodes` times add the candidate of largest
 // product. Candidates are the first child of each node in the tree and the next
 // rank of each node in the tree, so ranks are never skipped and parents come
 // first. Stop early when no head or rank is left.
@@ -16,7 +16,7 @@
 // largest sum of all trees of its size. Accuracies that rise somewhere are
 // taken as they are: a poor rank hides the better rank after it until the poor
 // one is added, and the sum may then fall short of the largest. Candidates of
-// product 0 are added too when the budget reaches them.
+// product 0 are added too when there is room for them.
 //
 // Ties: the shallower, then the path that comes first in lexicographic order.
 //
@@ -33,17 +33,17 @@
 namespace banyan {
 
 struct MedusaOptions {
-  static constexpr int kMaxBudget = 1 << 16;
+  static constexpr int kMaxNodes = 1 << 16;
 
   // By head, then by rank; heads may differ in length. Shares of positions: a
   // head's sum to at most 1.
   std::vector<std::vector<double>> accuracies;
   // Drafted nodes; the root is not counted.
-  int budget = 0;
+  int nodes = 0;
 };
 
 // The tree described above, in O(n (d + log n)) for n nodes of depth d. Fails
-// on an impossible budget or accuracy.
+// on an impossible number of nodes or accuracy.
 absl::StatusOr<RatedShape> GreedyTree(const MedusaOptions& options);
 
 }  // namespace banyan

@@ -30,20 +30,20 @@ absl::Status CheckOptions(const SequoiaOptions& options) {
         "...");
   }
   BANYAN_RETURN_IF_ERROR(CheckAcceptance(options.acceptance, "acceptance"));
-  if (options.budget < 0 || options.budget > SequoiaOptions::kMaxBudget) {
+  if (options.nodes < 0 || options.nodes > SequoiaOptions::kMaxNodes) {
     return absl::InvalidArgumentError(
-        absl::StrCat("budget is ", options.budget, "; expected 0 to ",
-                     SequoiaOptions::kMaxBudget, " drafted nodes"));
+        absl::StrCat("nodes is ", options.nodes, "; expected 0 to ",
+                     SequoiaOptions::kMaxNodes, " drafted nodes"));
   }
-  BANYAN_RETURN_IF_ERROR(CheckLimit("max_depth", options.max_depth));
-  return CheckLimit("max_branching", options.max_branching);
+  BANYAN_RETURN_IF_ERROR(CheckLimit("levels", options.levels));
+  return CheckLimit("width", options.width);
 }
 
 std::vector<double> UsableAcceptance(const SequoiaOptions& options) {
   std::vector<double> usable = options.acceptance;
-  auto most = static_cast<std::size_t>(options.budget);
-  if (options.max_branching > 0) {
-    most = std::min(most, static_cast<std::size_t>(options.max_branching));
+  auto most = static_cast<std::size_t>(options.nodes);
+  if (options.width > 0) {
+    most = std::min(most, static_cast<std::size_t>(options.width));
   }
   usable.resize(std::min(usable.size(), most));
   return usable;
@@ -53,16 +53,14 @@ absl::StatusOr<RatedShape> BestTree(const SequoiaOptions& options) {
   BANYAN_RETURN_IF_ERROR(CheckOptions(options));
   std::vector<double> acceptance = UsableAcceptance(options);
   // A limit that even a chain cannot reach is none.
-  const bool limited =
-      options.max_depth > 0 && options.max_depth < options.budget;
-  const int nodes = options.budget + 1;
-  BANYAN_RETURN_IF_ERROR(SequoiaTable::CheckSize(
-      nodes, acceptance.size(), limited ? options.max_depth : 1));
+  const bool limited = options.levels > 0 && options.levels < options.nodes;
+  const int nodes = options.nodes + 1;
+  BANYAN_RETURN_IF_ERROR(SequoiaTable::CheckSize(nodes, acceptance.size(),
+                                                 limited ? options.levels : 1));
   SequoiaTable table(std::move(acceptance), nodes);
   int depth = SequoiaTable::kUnlimited;
   if (limited) {
-    while (table.depth() < options.max_depth && !table.settled())
-      table.Deepen();
+    while (table.depth() < options.levels && !table.settled()) table.Deepen();
     depth = table.depth();
   } else {
     table.AddUnlimited();

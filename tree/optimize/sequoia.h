@@ -5,7 +5,8 @@
 // p_b sum to at most 1. A node is then accepted with the product of the p's of
 // the ranks along its path, and the expected tokens of one target pass are the
 // sum of these products over the nodes, the root counted as 1. The programme
-// finds a tree of largest sum within a budget, a depth and a branching.
+// finds a tree of largest sum within a number of nodes, levels and children of
+// a node.
 //
 // Recurrence. F(n, d) is the largest sum of a tree of exactly n nodes, the root
 // included, and depth at most d; G(n, d, b) the same for a root with exactly b
@@ -18,7 +19,7 @@
 //
 // In (3) m is the size of the last child's subtree; m >= 1, so ranks are never
 // skipped. Without a limit on depth d drops out: F(m) in (3) has m < n. The
-// answer is the best F(n, max_depth) over n up to the budget and the root: a
+// answer is the best F(n, `levels`) over n up to `nodes` and the root: a
 // bounded depth and branching may not admit every n.
 //
 // Cases. Any p, sorted or not, zeros included; depth and branching limited or
@@ -29,7 +30,7 @@
 // limited, the least depth; then, from the root down, the most children; then
 // the smallest subtree for the last child, the last but one, and so on.
 //
-// Cost. With N = budget + 1 and B ranks, O(N^2 B D) time and O(N B D) memory;
+// Cost. With N = `nodes` + 1 and B ranks, O(N^2 B D) time and O(N B D) memory;
 // without a limit on depth, or with one no tree can reach, O(N^2 B) and O(N B).
 //
 // Reference: Chen et al., Sequoia: Scalable, Robust, and Hardware-aware
@@ -47,16 +48,16 @@
 namespace banyan {
 
 struct SequoiaOptions {
-  static constexpr int kMaxBudget = 1 << 16;
+  static constexpr int kMaxNodes = 1 << 16;
 
   // p_1, p_2, ...; ranks beyond are never drawn.
   std::vector<double> acceptance;
   // Drafted nodes; the root is not counted.
-  int budget = 0;
+  int nodes = 0;
   // Levels of drafted nodes; 0 is no limit.
-  int max_depth = 0;
+  int levels = 0;
   // Children a node; 0 is as many as there are acceptances.
-  int max_branching = 0;
+  int width = 0;
 };
 
 // OK, or which option is impossible.

@@ -55,7 +55,7 @@ absl::Status SequoiaTable::CheckSize(int nodes, std::size_t ranks, int layers) {
   return absl::ResourceExhaustedError(absl::StrCat(
       "the search over ", nodes - 1, " drafted nodes, ", ranks, " ranks and ",
       layers, " depths needs ", entries, " table entries; at most ",
-      kMaxEntries, " are made: lower budget, max_depth or max_branching"));
+      kMaxEntries, " are made: lower nodes, levels or width"));
 }
 
 SequoiaTable::SequoiaTable(std::vector<double> acceptance, int nodes)

@@ -66,9 +66,10 @@ void ReadGoal(ParamsReader& in, AdaptiveChainOptions& options) {
 }  // namespace
 
 PolicyTraits AdaptiveChain::traits() const {
-  const int most = options_.adjust ? options_.max_gamma : options_.gamma;
+  const int most = options_.adjust ? options_.max_nodes : options_.nodes;
   return {.draw_kinds = EveryDrawKind(),
           .chain = true,
+          .adapts = true,
           .fixed_counts = true,
           .nodes = most,
           .levels = most};
@@ -107,7 +108,7 @@ void AdaptiveChain::Observe(const RoundOutcome& outcome) {
           static_cast<int>(accepted - chain.begin()));
   if (!options_.adjust) return;
   const bool all = accepted == chain.end();
-  length_ = std::clamp(length_ + (all ? 2 : -1), 1, options_.max_gamma);
+  length_ = std::clamp(length_ + (all ? 2 : -1), 1, options_.max_nodes);
 }
 
 void AdaptiveChain::Refit(int drafted, int accepted) {
@@ -130,8 +131,8 @@ namespace {
 
 absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
   AdaptiveChainOptions options;
-  in.Required("gamma", options.gamma, "The longest chain.");
-  in.Ensure(options.gamma >= 1, "gamma", "must be at least 1");
+  in.Required("nodes", options.nodes, "The longest chain.");
+  in.Ensure(options.nodes >= 1, "nodes", "must be at least 1");
   in.Optional("threshold", options.threshold,
               "The mass below which confidence is low.");
   in.Ensure(options.threshold >= 0 && options.threshold <= 1, "threshold",
@@ -140,15 +141,15 @@ absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
   ReadGoal(in, options);
   in.Optional("adjust", options.adjust,
               "Whether verdicts lengthen and shorten the chain.");
-  in.Ensure(!in.Optional("max_gamma", options.max_gamma,
+  in.Ensure(!in.Optional("max_nodes", options.max_nodes,
                          "The longest chain, with `adjust`.") ||
                 options.adjust,
-            "max_gamma", "belongs to adjust, and needs it");
-  in.Ensure(options.max_gamma >= 1, "max_gamma", "must be at least 1");
-  in.Ensure(!options.adjust || options.gamma <= options.max_gamma, "max_gamma",
-            "must be at least gamma");
-  EnsureDraws(in, "gamma", options.gamma);
-  EnsureDraws(in, "max_gamma", options.max_gamma);
+            "max_nodes", "belongs to adjust, and needs it");
+  in.Ensure(options.max_nodes >= 1, "max_nodes", "must be at least 1");
+  in.Ensure(!options.adjust || options.nodes <= options.max_nodes, "max_nodes",
+            "must be at least nodes");
+  EnsureDraws(in, "nodes", options.nodes);
+  EnsureDraws(in, "max_nodes", options.max_nodes);
   return std::make_unique<AdaptiveChain>(options);
 }
 
@@ -160,11 +161,13 @@ PolicyRow AdaptiveChainRow() {
               "A chain that stops on low confidence, adapts its length to "
               "acceptance, or refits its threshold.",
           .build = Build,
-          .examples = {"{gamma: 2}", "{gamma: 2, on_low: drop}",
-                       "{gamma: 2, on_low: stop_before, threshold: 0.5}",
-                       "{gamma: 1, threshold: 0, adjust: true, max_gamma: 2}",
-                       "{gamma: 3, on_low: drop, threshold: 0.3}",
-                       "{gamma: 2, threshold: 0.5, goal: 0.4, step: 0.4}"}};
+          .sizes = {.nodes = true},
+          .renamed = {{"gamma", "nodes"}, {"max_gamma", "max_nodes"}},
+          .examples = {"{nodes: 2}", "{nodes: 2, on_low: drop}",
+                       "{nodes: 2, on_low: stop_before, threshold: 0.5}",
+                       "{nodes: 1, threshold: 0, adjust: true, max_nodes: 2}",
+                       "{nodes: 3, on_low: drop, threshold: 0.3}",
+                       "{nodes: 2, threshold: 0.5, goal: 0.4, step: 0.4}"}};
 }
 
 }  // namespace banyan

@@ -24,17 +24,17 @@ enum class OnLow {
 };
 
 struct AdaptiveChainOptions {
-  int gamma = 1;  // the longest chain; with `adjust`, the first one
+  int nodes = 1;  // the longest chain; with `adjust`, the first one
   // Confidence is the proposal's mass of the drawn token (its largest mass, for
   // kStopBefore). 0 never stops. The default is that of Hugging Face's assisted
   // generation, whose +2/-1 rule `adjust` is.
   double threshold = 0.4;
   OnLow on_low = OnLow::kKeepAndStop;
   // After a round that kept the whole chain two tokens more, after any other
-  // one less, between 1 and max_gamma. Dropped draws do not count; a round
+  // one less, between 1 and max_nodes. Dropped draws do not count; a round
   // without a drafted token changes nothing.
   bool adjust = false;
-  int max_gamma = 64;
+  int max_nodes = 64;
   // Above 0: after each round the threshold moves by `step`, within [0, 1], so
   // that about this share of the drafted tokens is accepted (Draft & Verify,
   // Zhang et al. 2023). With a the mean of the rounds' shares, half of it the
@@ -50,7 +50,7 @@ class AdaptiveChain : public TreePolicy {
  public:
   explicit AdaptiveChain(const AdaptiveChainOptions& options)
       : options_(options),
-        length_(options.gamma),
+        length_(options.nodes),
         threshold_(options.threshold) {}
 
   PolicyTraits traits() const override;

@@ -29,7 +29,7 @@ namespace banyan {
 namespace {
 
 // A second or two for all searches.
-constexpr int kMostBudget = 1024;
+constexpr int kMostNodes = 1024;
 
 constexpr int kSide = 12;  // levels on each side of the calibration's
 constexpr double kStep = 0.5;
@@ -96,6 +96,7 @@ PolicyTraits AutoShape::traits() const {
   };
   PolicyTraits traits = single_policy_.traits();
   traits.chain = std::all_of(levels_.begin(), levels_.end(), chain);
+  traits.adapts = true;
   for (const Level& level : levels_) {
     const PolicyTraits own = level.policy.traits();
     traits.nodes = std::max(traits.nodes, own.nodes);
@@ -183,8 +184,8 @@ namespace {
 absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
   AutoOptions options;
   const HardwareSection section = TakeHardware(in);
-  in.Ensure(section.limits.budget <= kMostBudget, "budget",
-            absl::StrCat("must be at most ", kMostBudget,
+  in.Ensure(section.limits.nodes <= kMostNodes, "nodes",
+            absl::StrCat("must be at most ", kMostNodes,
                          ": every shape is searched for beforehand"));
   in.AtLeast("memory", options.memory, decltype(options.memory){1},
              "The rounds after which the past has faded.");
@@ -210,9 +211,14 @@ PolicyRow AutoShapeRow() {
           "Each round the fastest tree, perhaps none, by the running "
           "acceptance and measured costs.",
       .build = Build,
-      .examples = {"{acceptance: [0.6, 0.2], budget: 2, target_ms: {1: 1, 3: "
+      .sizes = {.nodes = true, .levels = true, .width = true},
+      .takes_costs = true,
+      .renamed = {{"budget", "nodes"},
+                  {"max_depth", "levels"},
+                  {"max_branching", "width"}},
+      .examples = {"{acceptance: [0.6, 0.2], nodes: 2, target_ms: {1: 1, 3: "
                    "1.2}}",
-                   "{acceptance: [0.4, 0.3], budget: 3, max_depth: 2, "
+                   "{acceptance: [0.4, 0.3], nodes: 3, levels: 2, "
                    "target_ms: {1: 1, 4: 1.1}, memory: 1}"}};
 }
 

@@ -39,17 +39,18 @@ double SlotValue(const TrunkTree& tree, int node) {
 PolicyTraits BestFirst::traits() const {
   return {.draw_kinds = {DrawKind::kWithoutReplacement, DrawKind::kIndependent,
                          DrawKind::kDeterministic},
-          .chain = options_.budget <= 1,
-          .fixed_counts = options_.budget <= 1,
-          .nodes = options_.budget,
-          .levels = options_.max_depth == 0
-                        ? options_.budget
-                        : std::min(options_.max_depth, options_.budget)};
+          .chain = options_.most_draws <= 1,
+          .adapts = options_.most_draws > 1,
+          .fixed_counts = options_.most_draws <= 1,
+          .nodes = options_.most_draws,
+          .levels = options_.levels == 0
+                        ? options_.most_draws
+                        : std::min(options_.levels, options_.most_draws)};
 }
 
 bool BestFirst::MayDraw(const TrunkTree& tree, int node) const {
-  return tree.open(node) && (options_.max_depth == 0 ||
-                             tree.node(node).depth < options_.max_depth);
+  return tree.open(node) &&
+         (options_.levels == 0 || tree.node(node).depth < options_.levels);
 }
 
 double BestFirst::Value(const TrunkTree& tree, int node) const {
@@ -87,7 +88,7 @@ std::vector<Expansion> BestFirst::Next(const TrunkTree& tree) const {
     best = node;
     best_value = value;
   }
-  if (best < 0 || drawn >= options_.budget) return {};
+  if (best < 0 || drawn >= options_.most_draws) return {};
   if (tree.proposal(best) == nullptr)
     return BestOf(tree, std::move(unproposed));
   return {{.node = best}};
@@ -97,11 +98,11 @@ namespace {
 
 absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
   BestFirstOptions options;
-  in.Required("budget", options.budget, "The most draws.");
-  in.Ensure(options.budget >= 0, "budget", "must not be negative");
-  EnsureDraws(in, "budget", options.budget);
-  in.Optional("max_depth", options.max_depth, "The most levels; 0: no limit.");
-  in.Ensure(options.max_depth >= 0, "max_depth",
+  in.Required("most_draws", options.most_draws, "The most draws.");
+  in.Ensure(options.most_draws >= 0, "most_draws", "must not be negative");
+  EnsureDraws(in, "most_draws", options.most_draws);
+  in.Optional("levels", options.levels, "The most levels; 0: no limit.");
+  in.Ensure(options.levels >= 0, "levels",
             "must not be negative (0 is unlimited)");
   in.Optional("min_value", options.min_value,
               "The least value of a draw that is made.");
@@ -127,8 +128,10 @@ PolicyRow BestFirstRow() {
               "Best first (DySpec; ranked draws: OPT-Tree, SpecExec): each "
               "draw where the drafter deems acceptance likeliest.",
           .build = Build,
-          .examples = {"{budget: 2}", "{budget: 3, max_depth: 2}",
-                       "{budget: 3, decay: 0.9, beams: 1}"}};
+          .sizes = {.levels = true},
+          .renamed = {{"budget", "most_draws"}, {"max_depth", "levels"}},
+          .examples = {"{most_draws: 2}", "{most_draws: 3, levels: 2}",
+                       "{most_draws: 3, decay: 0.9, beams: 1}"}};
 }
 
 }  // namespace banyan

@@ -14,8 +14,8 @@
 namespace banyan {
 
 struct BestFirstOptions {
-  int budget = 1;        // draws, kept or repeated
-  int max_depth = 0;     // levels; 0 is unlimited
+  int most_draws = 1;    // draws, kept or repeated
+  int levels = 0;        // levels; 0 is unlimited
   double min_value = 0;  // stop when the best slot is worth less
   double decay = 1;      // a slot is worth so much less with each level
   int beams = 0;         // nodes that are proposed for in one pass; 0: all

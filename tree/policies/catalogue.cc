@@ -39,6 +39,16 @@ absl::StatusOr<DrawKind> ReadDrawKind(const Params& value) {
   return value.Error(UnknownName("draw kind", name, known));
 }
 
+absl::Status CheckRenamed(const PolicyRow& row, const Params& section) {
+  for (const RenamedKey& key : row.renamed)
+    if (section.Find(key.old_name) != nullptr)
+      return ErrorAt(
+          section.PlaceOf(key.old_name),
+          absl::StrCat("policy ", row.name, ": the key '", key.old_name,
+                       "' is now called '", key.name, "'"));
+  return absl::OkStatus();
+}
+
 absl::Status Build(const PolicyRow& row, ParamsReader& in,
                    PolicyChoice& choice) {
   if (row.build != nullptr) {
@@ -80,6 +90,7 @@ std::vector<KeyRow> KeysOf(const PolicyRow& row) {
 absl::StatusOr<PolicyChoice> BuildPolicy(const Params& section) {
   BANYAN_ASSIGN_OR_RETURN(const PolicyRow* row,
                           FindRow(PolicyCatalogue(), "policy", section));
+  BANYAN_RETURN_IF_ERROR(CheckRenamed(*row, section));
   ParamsReader in(section, absl::StrCat("policy ", row->name));
   in.Take("name");
   PolicyChoice choice;
@@ -102,6 +113,7 @@ absl::StatusOr<ShapePlan> PlanShape(const Params& section) {
     return section.Error(absl::StrCat(
         "policy ", row->name,
         ": its shape depends on what is drawn, so there is none to draw here"));
+  BANYAN_RETURN_IF_ERROR(CheckRenamed(*row, section));
   ParamsReader in(section, absl::StrCat("policy ", row->name));
   in.Take("name");
   in.Take("draws");

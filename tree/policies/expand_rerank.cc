@@ -29,39 +29,40 @@ std::vector<int> Best(const TrunkTree& tree, std::vector<int> nodes,
 
 // What is drawn before the best are kept, at most.
 double Draws(const ExpandRerankOptions& options) {
-  if (options.depth == 0) return 0;
-  const double top_k = options.top_k;
-  return top_k + (options.depth - 1) * top_k * top_k;
+  if (options.levels == 0) return 0;
+  const double width = options.width;
+  return width + (options.levels - 1) * width * width;
 }
 
 }  // namespace
 
 PolicyTraits ExpandRerank::traits() const {
   return {.draw_kinds = {DrawKind::kDeterministic},
-          .chain = options_.top_k == 1,
+          .chain = options_.width == 1,
+          .adapts = options_.width > 1,
           .fixed_counts = true,
-          .nodes = std::min(options_.total, static_cast<int>(Draws(options_))),
-          .levels = options_.depth};
+          .nodes = std::min(options_.nodes, static_cast<int>(Draws(options_))),
+          .levels = options_.levels};
 }
 
 std::vector<Expansion> ExpandRerank::Next(const TrunkTree& tree) const {
   // Levels are made one after another: the last node lies on the newest.
   const int level = tree.node(tree.size() - 1).depth;
-  if (level >= options_.depth) return {};
+  if (level >= options_.levels) return {};
   std::vector<int> newest;
   for (int node = 0; node < tree.size(); ++node)
     if (tree.node(node).depth == level && tree.open(node))
       newest.push_back(node);
   std::vector<Expansion> next;
-  for (int node : Best(tree, newest, options_.top_k))
-    next.push_back({.node = node, .draws = options_.top_k});
+  for (int node : Best(tree, newest, options_.width))
+    next.push_back({.node = node, .draws = options_.width});
   return next;
 }
 
 std::vector<int> ExpandRerank::Keep(const TrunkTree& tree) const {
   std::vector<int> drafted;
   for (int node = 1; node < tree.size(); ++node) drafted.push_back(node);
-  std::vector<int> keep = Best(tree, drafted, options_.total);
+  std::vector<int> keep = Best(tree, drafted, options_.nodes);
   keep.push_back(0);
   return keep;
 }
@@ -70,27 +71,31 @@ namespace {
 
 absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
   ExpandRerankOptions options;
-  in.Required("top_k", options.top_k,
+  in.Required("width", options.width,
               "The nodes that are expanded a level, and draws of each.");
-  in.Ensure(options.top_k >= 1, "top_k", "must be at least 1");
-  in.Required("depth", options.depth, "The levels.");
-  in.Ensure(options.depth >= 0, "depth", "must not be negative");
-  in.Required("total", options.total, "The nodes that are kept.");
-  in.Ensure(options.total >= 0, "total", "must not be negative");
-  EnsureDraws(in, "depth", Draws(options));
+  in.Ensure(options.width >= 1, "width", "must be at least 1");
+  in.Required("levels", options.levels, "The levels.");
+  in.Ensure(options.levels >= 0, "levels", "must not be negative");
+  in.Required("nodes", options.nodes, "The nodes that are kept.");
+  in.Ensure(options.nodes >= 0, "nodes", "must not be negative");
+  EnsureDraws(in, "levels", Draws(options));
   return std::make_unique<ExpandRerank>(options);
 }
 
 }  // namespace
 
 PolicyRow ExpandRerankRow() {
-  return {.name = "expand_rerank",
-          .sentence =
-              "EAGLE-2: expand the best nodes level by level, then keep the "
-              "best of all.",
-          .build = Build,
-          .examples = {"{top_k: 2, depth: 2, total: 3}",
-                       "{top_k: 2, depth: 2, total: 5}"}};
+  return {
+      .name = "expand_rerank",
+      .sentence =
+          "EAGLE-2: expand the best nodes level by level, then keep the "
+          "best of all.",
+      .build = Build,
+      .sizes = {.nodes = true, .levels = true, .width = true},
+      .only_draws = DrawKind::kDeterministic,
+      .renamed = {{"total", "nodes"}, {"depth", "levels"}, {"top_k", "width"}},
+      .examples = {"{width: 2, depth: 2, total: 3}",
+                   "{width: 2, depth: 2, total: 5}"}};
 }
 
 }  // namespace banyan

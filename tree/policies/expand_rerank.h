@@ -14,14 +14,14 @@
 namespace banyan {
 
 struct ExpandRerankOptions {
-  int top_k = 1;  // nodes expanded a level, and children of each
-  int depth = 1;  // levels; beyond `total` none is drafted, as none is kept
-  int total = 1;  // drafted nodes kept in the end
+  int width = 1;   // nodes expanded a level, and children of each
+  int levels = 1;  // levels; beyond `nodes` none is drafted, as none is kept
+  int nodes = 1;   // drafted nodes kept in the end
 };
 
-// The root gets its top_k candidates; then, level by level, the top_k nodes of
-// the newest level by path mass get top_k candidates each. In the end the
-// `total` nodes of largest path mass are kept, at any level. A path's mass
+// The root gets its width candidates; then, level by level, the width nodes of
+// the newest level by path mass get width candidates each. In the end the
+// `nodes` nodes of largest path mass are kept, at any level. A path's mass
 // never rises, so the kept nodes form a tree; on a tie the older node stays.
 // Nodes are ranked after they are drafted, so the only draw kind is
 // deterministic.
@@ -29,7 +29,7 @@ class ExpandRerank : public TreePolicy {
  public:
   explicit ExpandRerank(const ExpandRerankOptions& options)
       : options_(options) {
-    options_.depth = std::min(options_.depth, options_.total);
+    options_.levels = std::min(options_.levels, options_.nodes);
   }
 
   PolicyTraits traits() const override;
@@ -38,7 +38,7 @@ class ExpandRerank : public TreePolicy {
   }
   std::vector<Expansion> Next(const TrunkTree& tree) const override;
   ShapeTwin twin() const override {
-    return {"expand_rerank", {options_.top_k, options_.depth, options_.total}};
+    return {"expand_rerank", {options_.width, options_.levels, options_.nodes}};
   }
   std::vector<int> Keep(const TrunkTree& tree) const override;
 

@@ -90,21 +90,37 @@ absl::StatusOr<ShapePlan> ForHardware(const ParamsReader& in,
 }
 
 absl::StatusOr<ShapePlan> PlanChain(ParamsReader& in) {
-  int gamma = 0;
-  in.Required("gamma", gamma, "The tokens that are drafted.");
-  in.Ensure(gamma >= 0, "gamma", "must not be negative");
-  EnsureDraws(in, "gamma", gamma);
+  int nodes = 0;
+  in.Required("nodes", nodes, "The tokens that are drafted.");
+  in.Ensure(nodes >= 0, "nodes", "must not be negative");
+  EnsureDraws(in, "nodes", nodes);
   BANYAN_RETURN_IF_ERROR(in.Finish());
-  return ShapePlan{.shape = Shape::Chain(gamma)};
+  return ShapePlan{.shape = Shape::Chain(nodes)};
 }
 
 absl::StatusOr<ShapePlan> PlanExpansion(ParamsReader& in) {
   std::vector<int> branching;
+  int nodes = 0;
   bool share_draws = false;
-  in.Required("branching", branching, "The draws of a node, by level.");
+  const bool has_branching =
+      in.Optional("branching", branching, "The draws of a node, by level.");
+  const bool has_nodes = in.Optional(
+      "nodes", nodes,
+      "In the place of `branching`: the root draws two, every other node one, "
+      "to that many nodes or one fewer; 1 is a chain.");
+  in.Ensure(nodes >= 0, "nodes", "must not be negative");
+  EnsureDraws(in, "nodes", nodes);
   in.Optional("share_draws", share_draws,
               "Whether the nodes of a level use one set of draws.");
   BANYAN_RETURN_IF_ERROR(in.Finish());
+  if (has_branching == has_nodes)
+    return in.section().Error(in.what() +
+                              ": expected one of branching and nodes");
+  if (has_nodes) {
+    branching.assign(static_cast<std::size_t>(nodes > 1 ? nodes / 2 : nodes),
+                     1);
+    if (nodes > 1) branching.front() = 2;
+  }
   absl::StatusOr<Shape> shape = Shape::FromBranching(branching);
   if (!shape.ok()) return At(in, shape.status());
   return ShapePlan{.shape = *std::move(shape), .share_draws = share_draws};
@@ -123,16 +139,16 @@ absl::StatusOr<ShapePlan> PlanStatic(ParamsReader& in) {
             "tree", "belongs to file, and needs it");
   const bool has_accuracies = TakeMeasured(in, "accuracies", medusa.accuracies);
   in.Describe("accuracies", "list of lists of number",
-              "By head and rank, for a tree of `budget` nodes.");
-  const bool has_budget =
-      in.Optional("budget", medusa.budget, "The nodes, with `accuracies`.");
+              "By head and rank, for a tree of that many `nodes`.");
+  const bool has_nodes =
+      in.Optional("nodes", medusa.nodes, "The nodes, with `accuracies`.");
   BANYAN_RETURN_IF_ERROR(in.Finish());
   if (has_paths + (file != nullptr) + has_accuracies != 1)
     return in.section().Error(
         in.what() + ": expected exactly one of paths, file and accuracies");
-  if (has_accuracies != has_budget)
+  if (has_accuracies != has_nodes)
     return in.section().Error(in.what() +
-                              ": budget belongs to accuracies, and needs them");
+                              ": nodes belongs to accuracies, and needs them");
   if (has_accuracies) return Rated(in, GreedyTree(medusa));
   if (file != nullptr) return FromFile(in, *file, tree);
   return FromPaths(in, std::move(paths));
@@ -146,10 +162,10 @@ HardwareSection TakeHardware(ParamsReader& in) {
   if (!TakeMeasured(in, "acceptance", limits.acceptance))
     in.Required("acceptance", limits.acceptance,
                 "The acceptance rate by rank, the first child first.");
-  in.Required("budget", limits.budget, "The most nodes that are drafted.");
-  EnsureDraws(in, "budget", limits.budget);
-  in.Optional("max_depth", limits.max_depth, "The most levels; 0: no limit.");
-  in.Optional("max_branching", limits.max_branching,
+  in.Required("nodes", limits.nodes, "The most nodes that are drafted.");
+  EnsureDraws(in, "nodes", limits.nodes);
+  in.Optional("levels", limits.levels, "The most levels; 0: no limit.");
+  in.Optional("width", limits.width,
               "The most children of a node; 0: no limit.");
   in.AtLeast("batch", section.batch, 1,
              "Sequences that share every pass, whose tokens it then has; an "
@@ -201,9 +217,11 @@ absl::StatusOr<ShapePlan> PlanSequoia(ParamsReader& in) {
 
 PolicyRow ChainRow() {
   return {.name = "chain",
-          .sentence = "A chain of gamma tokens.",
+          .sentence = "A chain of that many nodes.",
           .plan = PlanChain,
-          .examples = {"{gamma: 0}", "{gamma: 1}", "{gamma: 2}", "{gamma: 3}"}};
+          .sizes = {.nodes = true},
+          .renamed = {{"gamma", "nodes"}},
+          .examples = {"{nodes: 0}", "{nodes: 1}", "{nodes: 2}", "{nodes: 3}"}};
 }
 
 PolicyRow ExpansionRow() {
@@ -212,6 +230,8 @@ PolicyRow ExpansionRow() {
               "SpecInfer's <k1, ..., km>: every node of level i draws ki "
               "tokens.",
           .plan = PlanExpansion,
+          .sizes = {.nodes = true},
+          .instead_of_nodes = {"branching"},
           .examples = {"{branching: [2]}", "{branching: [3]}",
                        "{branching: [1, 2]}", "{branching: [2, 1]}",
                        "{branching: [2, 2]}"}};
@@ -223,8 +243,10 @@ PolicyRow StaticRow() {
               "A static tree (Medusa): stated paths, a file of them, or grown "
               "greedily from head accuracies.",
           .plan = PlanStatic,
+          .sizes = {.nodes = true},
+          .renamed = {{"budget", "nodes"}},
           .examples = {"{paths: [[0], [1], [0, 0]]}",
-                       "{accuracies: [[0.6, 0.2], [0.5, 0.1]], budget: 3}"}};
+                       "{accuracies: [[0.6, 0.2], [0.5, 0.1]], nodes: 3}"}};
 }
 
 PolicyRow SequoiaRow() {
@@ -233,8 +255,13 @@ PolicyRow SequoiaRow() {
               "Sequoia: the best tree for a measured acceptance by rank, and "
               "on measured hardware its best size.",
           .plan = PlanSequoia,
-          .examples = {"{acceptance: [0.6, 0.2], budget: 3}",
-                       "{acceptance: [0.6, 0.2], budget: 3, max_depth: 1}"}};
+          .sizes = {.nodes = true, .levels = true, .width = true},
+          .takes_costs = true,
+          .renamed = {{"budget", "nodes"},
+                      {"max_depth", "levels"},
+                      {"max_branching", "width"}},
+          .examples = {"{acceptance: [0.6, 0.2], nodes: 3}",
+                       "{acceptance: [0.6, 0.2], nodes: 3, levels: 1}"}};
 }
 
 }  // namespace banyan

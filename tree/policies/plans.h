@@ -10,7 +10,7 @@
 
 namespace banyan {
 
-// `gamma` tokens in a line.
+// `nodes` tokens in a line.
 PolicyRow ChainRow();
 
 // Every node of level i gets branching[i] draws (SpecInfer's <k1, ..., km>).
@@ -21,11 +21,11 @@ PolicyRow ExpansionRow();
 // A stated tree: `paths`, lists of child ranks from 0; or `file`, a JSON file
 // of them beside the configuration, with `tree` if it holds several; or drawn
 // up greedily from `accuracies` by head and rank (or a `calibration` that has
-// them), to `budget` nodes (Medusa).
+// them), to that many `nodes` (Medusa).
 PolicyRow StaticRow();
 
 // What sequoia and auto read: `acceptance` by rank, or `calibration`, a map
-// that has it; `budget`, `max_depth`, `max_branching`, `batch`, `target_ms`,
+// that has it; `nodes`, `levels`, `width`, `batch`, `target_ms`,
 // `draft_ms` (or the calibration's, if that was timed).
 // The reader keeps errors; ReadHardware comes after its Finish() and requires
 // target_ms.

@@ -15,18 +15,18 @@ namespace banyan {
 
 PolicyTraits Sequences::traits() const {
   return {.draw_kinds = {DrawKind::kIndependent},
-          .chain = count_ == 1,
+          .chain = width_ == 1,
           .fixed_counts = true,
-          .nodes = count_ * gamma_,
-          .levels = gamma_};
+          .nodes = width_ * levels_,
+          .levels = levels_};
 }
 
 std::vector<Expansion> Sequences::Next(const TrunkTree& tree) const {
   std::vector<Expansion> next;
   for (int node = 0; node < tree.size(); ++node) {
     if (!tree.open(node) || !tree.draws(node).empty()) continue;
-    if (tree.node(node).depth >= gamma_) continue;
-    const int draws = node == 0 ? count_ : tree.multiplicity(node);
+    if (tree.node(node).depth >= levels_) continue;
+    const int draws = node == 0 ? width_ : tree.multiplicity(node);
     next.push_back({.node = node, .draws = draws});
   }
   return next;
@@ -35,14 +35,29 @@ std::vector<Expansion> Sequences::Next(const TrunkTree& tree) const {
 namespace {
 
 absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
-  int count = 1;
-  int gamma = 1;
-  in.Required("count", count, "The chains.");
-  in.Ensure(count >= 1, "count", "must be at least 1");
-  in.Required("gamma", gamma, "The tokens of each.");
-  in.Ensure(gamma >= 0, "gamma", "must not be negative");
-  EnsureDraws(in, "count", static_cast<double>(count) * gamma);
-  return std::make_unique<Sequences>(count, gamma);
+  int width = 2;
+  int levels = 1;
+  int nodes = 0;
+  in.Optional("width", width, "The chains.");
+  in.Ensure(width >= 1, "width", "must be at least 1");
+  const bool has_levels =
+      in.Optional("levels", levels, "The tokens of each chain.");
+  in.Ensure(levels >= 0, "levels", "must not be negative");
+  const bool has_nodes = in.Optional(
+      "nodes", nodes,
+      "In the place of `levels`: the tokens of all chains, to which each adds "
+      "`nodes` / `width`, rounded down.");
+  in.Ensure(nodes >= 0, "nodes", "must not be negative");
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  if (has_levels == has_nodes)
+    return in.section().Error(in.what() + ": expected one of levels and nodes");
+  if (has_nodes) {
+    width = std::clamp(nodes, 1, width);
+    levels = nodes / width;
+  }
+  EnsureDraws(in, has_nodes ? "nodes" : "width",
+              static_cast<double>(width) * levels);
+  return std::make_unique<Sequences>(width, levels);
 }
 
 }  // namespace
@@ -51,7 +66,11 @@ PolicyRow SequencesRow() {
   return {.name = "sequences",
           .sentence = "Several independent chains, merged where they agree.",
           .build = Build,
-          .examples = {"{count: 1, gamma: 2}", "{count: 2, gamma: 2}"}};
+          .sizes = {.nodes = true, .width = true},
+          .instead_of_nodes = {"levels"},
+          .only_draws = DrawKind::kIndependent,
+          .renamed = {{"count", "width"}, {"gamma", "levels"}},
+          .examples = {"{width: 1, levels: 2}", "{width: 2, levels: 2}"}};
 }
 
 }  // namespace banyan

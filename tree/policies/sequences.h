@@ -12,23 +12,23 @@
 
 namespace banyan {
 
-// `count` chains of `gamma` tokens, each drawn on its own. Chains that agree
+// `width` chains of `levels` tokens, each drawn on its own. Chains that agree
 // share their nodes, and at a shared node each still makes its own draw: a node
 // gets as many draws as led to it.
 class Sequences : public TreePolicy {
  public:
-  Sequences(int count, int gamma) : count_(count), gamma_(gamma) {}
+  Sequences(int width, int levels) : width_(width), levels_(levels) {}
 
   PolicyTraits traits() const override;
   std::unique_ptr<TreePolicy> Clone() const override {
     return std::make_unique<Sequences>(*this);
   }
   std::vector<Expansion> Next(const TrunkTree& tree) const override;
-  ShapeTwin twin() const override { return {"sequences", {count_, gamma_}}; }
+  ShapeTwin twin() const override { return {"sequences", {width_, levels_}}; }
 
  private:
-  int count_;
-  int gamma_;
+  int width_;
+  int levels_;
 };
 
 PolicyRow SequencesRow();

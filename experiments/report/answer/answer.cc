@@ -30,7 +30,7 @@ absl::string_view LastWord(absl::string_view axis) {
   return axis.substr(axis.rfind('.') + 1);
 }
 
-// "gamma" of "methods.chain.policy.gamma", unless another axis of the cell ends
+// "nodes" of "methods.chain.policy.nodes", unless another axis of the cell ends
 // alike.
 absl::string_view ShortAxis(absl::string_view axis, const records::Cell& cell) {
   const auto alike = std::count_if(

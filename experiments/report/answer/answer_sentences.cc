@@ -29,9 +29,8 @@ constexpr std::size_t kMostNames = 4;
 
 // A draft that can branch.
 bool IsTree(const records::Cell& cell) {
-  if (cell.trunks_size() != 1) return cell.trunks_size() > 1;
-  const std::string& policy = cell.trunks(0).policy();
-  return policy != "chain" && policy != "adaptive_chain";
+  return cell.trunks_size() > 1 ||
+         (cell.trunks_size() == 1 && !cell.trunks(0).chain());
 }
 
 // Returns whether no round drafted more than one token.

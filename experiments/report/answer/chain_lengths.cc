@@ -41,9 +41,11 @@ int LengthOf(const CellRecords& cell) {
   return length;
 }
 
+// A chain whose length does not follow what is drafted: of others, accepted
+// tokens are counted where the drafter was sure.
 bool IsChain(const records::Cell& cell) {
-  return cell.lossless() && cell.trunks_size() == 1 &&
-         cell.trunks(0).policy() == "chain";
+  return cell.lossless() && cell.trunks_size() == 1 && cell.trunks(0).chain() &&
+         !cell.trunks(0).adapts();
 }
 
 std::string DrafterOf(const records::Cell& cell) {

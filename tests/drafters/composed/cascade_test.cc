@@ -204,7 +204,7 @@ int PassesOf(int ahead) {
   Tried cascade = Above(ModelOf(kUpper), {.ahead = ahead});
   const Context context = ContextOf({kVocab, 1, 3});
   EXPECT_TRUE(cascade.drafter.Begin(context).ok());
-  MustDraft(cascade.drafter, *PolicyOf("chain {gamma: 5}"),
+  MustDraft(cascade.drafter, *PolicyOf("chain {nodes: 5}"),
             {.draw_kind = DrawKind::kDeterministic, .context = context});
   return cascade.asked->passes;
 }
@@ -266,7 +266,7 @@ TEST(Cascade, NobodyIsAskedBehindWhatHeHolds) {
         EXPECT_EQ(cascade.traits().longest_text, upper);
         ASSERT_TRUE(cascade.Begin(context).ok());
         const absl::StatusOr<TrunkTree> tree =
-            TryDraft(cascade, *PolicyOf("chain {gamma: 9}"),
+            TryDraft(cascade, *PolicyOf("chain {nodes: 9}"),
                      {.draw_kind = DrawKind::kDeterministic,
                       .limits = {.max_depth = target - 3},
                       .context = context});

@@ -100,7 +100,7 @@ class HybridTest : public testing::Test {
   // Runs a round in which `accepted` of four draft tokens are accepted.
   void Round(Solo& hybrid, int accepted) {
     const TrunkTree drafted =
-        MustDraft(hybrid, *PolicyOf("chain {gamma: 4}"), {.context = context_});
+        MustDraft(hybrid, *PolicyOf("chain {nodes: 4}"), {.context = context_});
     Verdict verdict = {.next = 7};
     for (int node = 1; node <= accepted; ++node) {
       verdict.path.push_back(node);
@@ -227,7 +227,7 @@ TEST_F(HybridTest, ChoosesFromThePastAlone) {
   ASSERT_TRUE(hybrid->Begin(context_).ok());
   told_[1].promise = 9;                             // which it says too late
   for (std::uint64_t seed = 0; seed < 5; ++seed) {  // and abandoned rounds
-    MustDraft(*hybrid, *PolicyOf("chain {gamma: 3}"),
+    MustDraft(*hybrid, *PolicyOf("chain {nodes: 3}"),
               {.seed = seed, .context = context_});
     EXPECT_EQ(ChosenBy(*hybrid), 2);
   }
@@ -288,7 +288,7 @@ TEST_F(HybridTest, WhoHoldsNoLongerTextIsNotChosen) {
     context_ =
         ContextOf(std::vector<TokenId>(static_cast<std::size_t>(length)));
     ASSERT_TRUE(hybrid->Begin(context_).ok());
-    drafted.push_back(ToText(MustDraft(*hybrid, *PolicyOf("chain {gamma: 4}"),
+    drafted.push_back(ToText(MustDraft(*hybrid, *PolicyOf("chain {nodes: 4}"),
                                        {.context = context_})));
   }
   EXPECT_EQ(drafted,
@@ -311,7 +311,7 @@ TEST_F(HybridTest, SequencesShareThePassesOfWhatTheyChose) {
   asked_->passes = 0;
   const std::vector<TrunkTree> trees =
       DraftTogether(drafters, std::vector<Context>(6, ContextOf({7})),
-                    *PolicyOf("chain {gamma: 3}"));
+                    *PolicyOf("chain {nodes: 3}"));
   EXPECT_EQ(asked_->passes, 3 + 2 + 3) << "a level one of each drafter";
   std::vector<std::string> drafted;
   for (const TrunkTree& tree : trees) drafted.push_back(ToText(tree));

@@ -40,7 +40,7 @@ class OrElseTest : public testing::Test {
         std::make_unique<OrElse>(InnerDrafters(std::move(parts)), depth));
   }
   static std::string Drafted(Solo& drafter, const Context& context) {
-    return ToText(MustDraft(drafter, *PolicyOf("chain {gamma: 4}"),
+    return ToText(MustDraft(drafter, *PolicyOf("chain {nodes: 4}"),
                             {.context = context}));
   }
 
@@ -90,7 +90,7 @@ TEST_F(OrElseTest, SequencesShareThePassesOfTheOther) {
     ASSERT_TRUE(own.back()->Begin(context).ok());
   }
   const std::vector<TrunkTree> trees =
-      DraftTogether(drafters, contexts, *PolicyOf("chain {gamma: 2}"));
+      DraftTogether(drafters, contexts, *PolicyOf("chain {nodes: 2}"));
   EXPECT_EQ(asked_->passes, 2) << "a level one";
   EXPECT_EQ(ToText(trees[0]), "1(4(1))");
   EXPECT_EQ(ToText(trees[1]), "2(3(1))");

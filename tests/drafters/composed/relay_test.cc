@@ -96,9 +96,9 @@ void ExpectLawsOfSpans(const TrunkTree& tree, const Context& context,
 
 const char* RandomPolicy(std::mt19937_64& bits) {
   constexpr const char* kSpecs[] = {
-      "chain {gamma: 5}", "sequences {count: 3, gamma: 4}",
-      "best_first {budget: 9}", "expansion {branching: [2, 1, 2, 1]}",
-      "adaptive_chain {gamma: 6, on_low: drop}"};
+      "chain {nodes: 5}", "sequences {width: 3, levels: 4}",
+      "best_first {most_draws: 9}", "expansion {branching: [2, 1, 2, 1]}",
+      "adaptive_chain {nodes: 6, on_low: drop}"};
   return kSpecs[bits() % std::size(kSpecs)];
 }
 
@@ -159,7 +159,7 @@ std::vector<int> PassesOfAChain(const std::vector<int>& ends, bool ahead) {
   const Context context = ContextOf({kVocab, 1, 3});
   EXPECT_TRUE(relay.drafter->Begin(context).ok());
   EXPECT_EQ(relay.drafter->traits().proposes_ahead, ahead);
-  MustDraft(*relay.drafter, *PolicyOf("chain {gamma: 6}"),
+  MustDraft(*relay.drafter, *PolicyOf("chain {nodes: 6}"),
             {.context = context});
   return relay.PassesOfParts();
 }
@@ -201,7 +201,7 @@ TEST(Relay, ADrafterSaysNothingBehindWhatItHolds) {
       EXPECT_EQ(relay.drafter->traits().longest_text, std::max(near, far));
       ASSERT_TRUE(relay.drafter->Begin(context).ok());
       const absl::StatusOr<TrunkTree> tree =
-          TryDraft(*relay.drafter, *PolicyOf("chain {gamma: 7}"),
+          TryDraft(*relay.drafter, *PolicyOf("chain {nodes: 7}"),
                    {.draw_kind = DrawKind::kDeterministic, .context = context});
       ASSERT_TRUE(tree.ok()) << tree.status();
       // A text of n tokens is proposed for at depth n - 3.

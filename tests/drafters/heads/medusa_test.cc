@@ -136,7 +136,7 @@ TEST_P(MedusaTest, RanksByTheMassesOfTemperatureOneWhenGreedy) {
 TEST_P(MedusaTest, LeavesGreedyTextAsItIs) {
   const StopRule stop = {.max_new_tokens = 24};
   for (const char* policy :
-       {"chain {gamma: 3}", "expansion {branching: [4, 3]}",
+       {"chain {nodes: 3}", "expansion {branching: [4, 3]}",
         "expansion {branching: [3, 2], share_draws: true}"})
     for (DrawKind draw_kind :
          {DrawKind::kIndependent, DrawKind::kDeterministic})

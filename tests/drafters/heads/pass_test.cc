@@ -196,7 +196,8 @@ TEST(Pass, LeavesATransformersGreedyTextAsItIs) {
   const SamplingOptions greedy = {.temperature = 0};
   const auto plain =
       MustDecodePlainly(*target, SamplingRule(greedy), prompt, stop);
-  for (const char* policy : {"chain {gamma: 3}", "best_first {budget: 6}"}) {
+  for (const char* policy :
+       {"chain {nodes: 3}", "best_first {most_draws: 6}"}) {
     std::vector<Trunk> trunks;
     trunks.push_back(TrunkOf(
         std::make_unique<Pass>(std::make_shared<const LookaheadChain>(chain), 4,

@@ -121,9 +121,9 @@ OtherPair Letters(int seed = 4) {
 
 std::string RandomPolicy(std::mt19937_64& bits) {
   const std::vector<std::string> specs = {
-      "chain {gamma: 4}", "sequences {count: 3, gamma: 3}",
-      "best_first {budget: 8}", "expansion {branching: [2, 2, 2]}",
-      "chain {gamma: 0}"};
+      "chain {nodes: 4}", "sequences {width: 3, levels: 3}",
+      "best_first {most_draws: 8}", "expansion {branching: [2, 2, 2]}",
+      "chain {nodes: 0}"};
   return specs[bits() % specs.size()];
 }
 
@@ -251,12 +251,12 @@ TEST(CommonTokens, DraftsNothingBehindWhatItHolds) {
     // b b ab a: four of its tokens.
     Context context = BeginWith(drafter, {1, 1, 0, 1, 0});
     const TrunkTree tree =
-        MustDraft(drafter, *PolicyOf("chain {gamma: 8}"),
+        MustDraft(drafter, *PolicyOf("chain {nodes: 8}"),
                   {.limits = {.max_depth = 8}, .context = context});
     EXPECT_EQ(tree.size() - 1, std::max(0, limit - 3));
     std::mt19937_64 bits(1);
     EndRound(tree, 2, bits, {&drafter}, context);
-    MustDraft(drafter, *PolicyOf("chain {gamma: 8}"), {.context = context});
+    MustDraft(drafter, *PolicyOf("chain {nodes: 8}"), {.context = context});
   }
 }
 
@@ -307,7 +307,7 @@ TEST(CommonTokens, ReadsNoRowOfTheTextTwiceOnceItHasSettled) {
   std::mt19937_64 bits(2);
   for (int round = 0; round < 400; ++round) {
     rows = 0;
-    const TrunkTree tree = MustDraft(drafter, *PolicyOf("chain {gamma: 3}"),
+    const TrunkTree tree = MustDraft(drafter, *PolicyOf("chain {nodes: 3}"),
                                      {.seed = bits(), .context = context});
     EXPECT_LE(rows, 12) << "after " << context.tokens.size() << " tokens";
     EndRound(tree, 3, bits, {&drafter}, context);

@@ -72,7 +72,7 @@ Solo Made(const OtherPair& pair, int write = 32) {
 // The chain that is drafted, as deep as it goes.
 Ids Drafted(Solo& drafter, const Context& context, int gamma = 20) {
   const TrunkTree tree =
-      MustDraft(drafter, *PolicyOf(absl::StrCat("chain {gamma: ", gamma, "}")),
+      MustDraft(drafter, *PolicyOf(absl::StrCat("chain {nodes: ", gamma, "}")),
                 {.draw_kind = DrawKind::kDeterministic, .context = context});
   Ids tokens;
   for (int node = 1; node < tree.size(); ++node)
@@ -256,7 +256,7 @@ TEST(Retokenized, DraftsAsOneThatReadsTheWholeTextWhateverTheVerdicts) {
       ExpectDraftsAsFromTheStart(pair, drafter, context, drafted);
       const TrunkTree tree = MustDraft(
           drafter,
-          *PolicyOf(bits() % 2 == 0 ? "chain {gamma: 3}"
+          *PolicyOf(bits() % 2 == 0 ? "chain {nodes: 3}"
                                     : "expansion {branching: [2, 2]}"),
           {.draw_kind = DrawKind::kDeterministic, .context = context});
       EndRound(tree, pair.vocab_size(), bits, {&drafter}, context);
@@ -267,7 +267,7 @@ TEST(Retokenized, DraftsAsOneThatReadsTheWholeTextWhateverTheVerdicts) {
 
 TEST(Retokenized, SequencesTogetherDraftAsEachAlone) {
   const OtherPair pair = Letters(3);
-  const std::unique_ptr<TreePolicy> policy = PolicyOf("chain {gamma: 3}");
+  const std::unique_ptr<TreePolicy> policy = PolicyOf("chain {nodes: 3}");
   const Solo first = Made(pair, 9);
   std::vector<std::unique_ptr<Solo>> own;
   std::vector<Solo*> drafters;
@@ -310,7 +310,7 @@ TEST(Retokenized, ReadsNoRowOfTheTextTwiceOnceItHasSettled) {
   for (int round = 0; round < 300; ++round) {
     rows = 0;
     const TrunkTree tree =
-        MustDraft(drafter, *PolicyOf("chain {gamma: 3}"),
+        MustDraft(drafter, *PolicyOf("chain {nodes: 3}"),
                   {.draw_kind = DrawKind::kDeterministic, .context = context});
     EXPECT_LE(rows, 20) << "after " << context.tokens.size() << " tokens";
     EndRound(tree, 6, bits, {&drafter}, context);

@@ -107,9 +107,9 @@ void Commit(const DraftTree& tree, const Verdict& verdict, Context& context) {
 
 std::string RandomPolicy(std::mt19937_64& bits) {
   const std::vector<std::string> specs = {
-      "chain {gamma: 4}",       "sequences {count: 3, gamma: 3}",
-      "best_first {budget: 8}", "expansion {branching: [2, 2, 2]}",
-      "chain {gamma: 0}",       "adaptive_chain {gamma: 6, on_low: drop}"};
+      "chain {nodes: 4}",           "sequences {width: 3, levels: 3}",
+      "best_first {most_draws: 8}", "expansion {branching: [2, 2, 2]}",
+      "chain {nodes: 0}",           "adaptive_chain {nodes: 6, on_low: drop}"};
   return specs[bits() % specs.size()];
 }
 
@@ -208,7 +208,7 @@ TEST(SmallModel, DraftsNothingBehindWhatItHolds) {
     trunks.push_back(
         TrunkOf(std::make_unique<SmallModel>(Limited(DraftModel(), limit),
                                              SamplingRule(greedy)),
-                "chain {gamma: 4}", DrawKind::kDeterministic));
+                "chain {nodes: 4}", DrawKind::kDeterministic));
     absl::StatusOr<Decoder> decoder =
         WithTrunks(*target, "greedy", std::move(trunks), greedy);
     ASSERT_TRUE(decoder.ok()) << decoder.status();

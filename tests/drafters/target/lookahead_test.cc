@@ -184,7 +184,7 @@ TEST(Lookahead, DraftsTheGramsThatBeginWithTheRoot) {
   const Context context = BeginWith(*drafter, {1, 2, 3, 1, 2, 4, 1, 5, 6, 1});
   // After 1 came "2 3", which was pushed out, "2 4" and "5 6".
   EXPECT_EQ(ToText(MustDraft(
-                *drafter, *PolicyOf("best_first {budget: 8}"),
+                *drafter, *PolicyOf("best_first {most_draws: 8}"),
                 {.draw_kind = DrawKind::kDeterministic, .context = context})),
             "1(5(6) 2(4))");
 }
@@ -214,7 +214,7 @@ TEST(Lookahead, LearnsWhatTheTargetSaysInItsOwnPasses) {
   }
   const TableModel target = TableModel::Bigram(next[0], next);
   std::vector<Trunk> trunks;
-  trunks.push_back(TrunkOf(MustBuild("lookahead"), "best_first {budget: 8}",
+  trunks.push_back(TrunkOf(MustBuild("lookahead"), "best_first {most_draws: 8}",
                            DrawKind::kDeterministic));
   auto decoder =
       WithTrunks(target, "multi_round", std::move(trunks), {.temperature = 0});

@@ -56,7 +56,7 @@ TEST(FirstCopy, CopiesASpanFromTheEarliestPlaceOfTheLongestMatch) {
                                  {.vocab_size = 20});
     const Context context = BeginWith(*drafter, text);
     return ToText(
-        MustDraft(*drafter, *PolicyOf("chain {gamma: 12}"),
+        MustDraft(*drafter, *PolicyOf("chain {nodes: 12}"),
                   {.draw_kind = DrawKind::kDeterministic, .context = context}));
   };
   const std::vector<TokenId> text = {6, 1, 2, 4, 7, 1, 2, 3, 5, 1, 2};
@@ -90,7 +90,7 @@ TEST(Copy, CopiesAPassageToItsEnd) {
   const Context context =
       BeginWith(*drafter, {9, 10, 11, 12, 13, 14, 15, 3, 9, 10});
   EXPECT_EQ(ToText(MustDraft(
-                *drafter, *PolicyOf("chain {gamma: 8}"),
+                *drafter, *PolicyOf("chain {nodes: 8}"),
                 {.draw_kind = DrawKind::kDeterministic, .context = context})),
             "10(11(12(13(14(15(3(9(10))))))))")
       << "after the passage comes what came after it, the second copy too";

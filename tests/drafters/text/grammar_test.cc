@@ -41,7 +41,7 @@ Solo Drafting(const std::string& pattern, GrammarOptions options = {}) {
 // What it drafts, as a chain: "4(5(6))".
 std::string Draft(Solo& drafter, const Context& context) {
   return ToText(
-      MustDraft(drafter, *PolicyOf("chain {gamma: 8}"),
+      MustDraft(drafter, *PolicyOf("chain {nodes: 8}"),
                 {.draw_kind = DrawKind::kDeterministic, .context = context}));
 }
 

@@ -37,7 +37,7 @@ auto Near(const std::vector<double>& masses) {
 enum Word : TokenId { kThe, kCat, kSat, kOn, kMat, kStop, kDown, kAnd };
 
 std::string ChainOf(Solo& drafter, const Context& context, DrawKind draw_kind) {
-  return ToText(MustDraft(drafter, *PolicyOf("chain {gamma: 4}"),
+  return ToText(MustDraft(drafter, *PolicyOf("chain {nodes: 4}"),
                           {.draw_kind = draw_kind, .context = context}));
 }
 

@@ -329,7 +329,7 @@ TEST(Recycling, IsWarmFromTheSecondPromptOn) {
     std::vector<Trunk> trunks;
     trunks.push_back(
         TrunkOf(MustBuild(warm ? "recycling {reset: never}" : "recycling"),
-                "chain {gamma: 3}", DrawKind::kDeterministic));
+                "chain {nodes: 3}", DrawKind::kDeterministic));
     auto decoder = WithTrunks(target, "multi_round", std::move(trunks),
                               {.temperature = 0});
     ASSERT_TRUE(decoder.ok()) << decoder.status();

@@ -217,7 +217,7 @@ TEST(Sam, PromisesWhatMatchesOfWhatItDrafts) {
   EXPECT_TRUE(AtRoot(*drafter, context).empty());
   Commit(*drafter, {2, 3}, context);
   EXPECT_EQ(drafter->Promise(context), 3);
-  EXPECT_EQ(ToText(MustDraft(*drafter, *PolicyOf("chain {gamma: 9}"),
+  EXPECT_EQ(ToText(MustDraft(*drafter, *PolicyOf("chain {nodes: 9}"),
                              {.context = context})),
             "3(4(5(6(7))))");
   Commit(*drafter, {4, 5, 6, 7}, context);
@@ -228,7 +228,7 @@ TEST(Sam, PromisesWhatMatchesOfWhatItDrafts) {
 TEST(Sam, GoesBackToWhereEnoughFollows) {
   const auto drafted = [](const std::string& spec) {
     const auto drafter = MustAsk(spec);
-    return ToText(MustDraft(*drafter, *PolicyOf("chain {gamma: 9}"),
+    return ToText(MustDraft(*drafter, *PolicyOf("chain {nodes: 9}"),
                             {.context = BeginWith(*drafter, {0, 0, 0, 0})}));
   };
   EXPECT_EQ(drafted("sam {threshold: 3, tokens: 1}"), "0(0)");

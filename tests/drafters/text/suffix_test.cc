@@ -197,7 +197,7 @@ TEST(Suffix, DraftsALongMatchAsFarAsItIsLong) {
   Context context = BeginWith(*drafter, {1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3});
   // After "1 2 3", which stood once before: half the mass, and three tokens.
   EXPECT_EQ(ToText(MustDraft(
-                *drafter, *PolicyOf("chain {gamma: 9}"),
+                *drafter, *PolicyOf("chain {nodes: 9}"),
                 {.draw_kind = DrawKind::kDeterministic, .context = context})),
             "3(4(5(6)))");
   EXPECT_EQ(drafter->Promise(context), 1.5);
@@ -205,7 +205,7 @@ TEST(Suffix, DraftsALongMatchAsFarAsItIsLong) {
   EXPECT_EQ(drafter->Promise(context), 2.0);
   Commit(*drafter, {0}, context);
   EXPECT_EQ(ToText(MustDraft(
-                *drafter, *PolicyOf("chain {gamma: 9}"),
+                *drafter, *PolicyOf("chain {nodes: 9}"),
                 {.draw_kind = DrawKind::kDeterministic, .context = context})),
             "0(1)");
 }

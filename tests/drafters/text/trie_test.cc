@@ -280,16 +280,16 @@ TEST(Trie, KnowsABranchOfTheOutputWhenItIsComplete) {
   const auto drafter = MustAsk("trie {branch_length: 2, max_match: 1}");
   Context context = BeginWith(*drafter, {0});
   Commit(*drafter, {1, 1}, context);
-  EXPECT_EQ(Drafted(*drafter, context, "chain {gamma: 3}"), "1")
+  EXPECT_EQ(Drafted(*drafter, context, "chain {nodes: 3}"), "1")
       << "one token follows the first 1";
   Commit(*drafter, {1}, context);
-  EXPECT_EQ(Drafted(*drafter, context, "chain {gamma: 3}"), "1(1(1))");
+  EXPECT_EQ(Drafted(*drafter, context, "chain {nodes: 3}"), "1(1(1))");
 }
 
 TEST(Trie, LooksForLessWhereALongerMatchGivesTooLittle) {
   const std::vector<TokenId> text = {2, 1, 3, 4, 0, 5, 1, 6, 0, 2, 1};
   const auto drafter = MustAsk("trie {branch_length: 3}");
-  EXPECT_EQ(Drafted(*drafter, BeginWith(*drafter, text), "chain {gamma: 4}"),
+  EXPECT_EQ(Drafted(*drafter, BeginWith(*drafter, text), "chain {nodes: 4}"),
             "1(3(4(0)))")
       << "after 2 1";
   const auto longer = MustAsk("trie {branch_length: 12}");
@@ -317,9 +317,9 @@ TEST(Trie, GoesOnFromPromptToPromptWithWhatOutputsSaid) {
     EXPECT_TRUE(AtRoot(*early, BeginAsMade(*early, {4})).empty())
         << "it sees what there was when it was made";
     const auto third = drafter->Another();
-    EXPECT_EQ(Drafted(*third, BeginWith(*third, {4}), "chain {gamma: 3}"),
+    EXPECT_EQ(Drafted(*third, BeginWith(*third, {4}), "chain {nodes: 3}"),
               warm ? "4(5(6))" : "4");
-    EXPECT_EQ(Drafted(*third, BeginWith(*third, {5}), "chain {gamma: 3}"),
+    EXPECT_EQ(Drafted(*third, BeginWith(*third, {5}), "chain {nodes: 3}"),
               warm ? "5(6)" : "5");
     for (TokenId of_prompt : {1, 2, 3})
       EXPECT_TRUE(AtRoot(*third, BeginWith(*third, {of_prompt})).empty());

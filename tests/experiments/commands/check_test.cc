@@ -29,7 +29,7 @@ constexpr char kGood[] =
     "  a:\n"
     "    models: {d: {directory: MODELS/pycode-draft-1}}\n"
     "    drafters: [{name: small_model, model: d}]\n"
-    "    policy: {name: chain, gamma: 2}\n"
+    "    policy: {name: chain, nodes: 2}\n"
     "    verifier: {name: multi_round}\n";
 
 constexpr char kTable[] =
@@ -128,8 +128,8 @@ TEST(CheckCommand, SaysWhereAModelOrAWorkloadIsNamedThatIsNotThere) {
 
 TEST(CheckCommand, SaysWhereAMethodIsWrongThatTheProgramCompleted) {
   const std::pair<std::string, std::string> of_auto = {
-      "{name: chain, gamma: 2}",
-      "{name: auto, budget: 24, acceptance: [0.5], target_ms: {1: 1, 65: 2}}"};
+      "{name: chain, nodes: 2}",
+      "{name: auto, nodes: 24, acceptance: [0.5], target_ms: {1: 1, 65: 2}}"};
   const std::vector<Wrong> all = {
       {{of_auto},
        "batch: 16\n",
@@ -138,14 +138,14 @@ TEST(CheckCommand, SaysWhereAMethodIsWrongThatTheProgramCompleted) {
       {{{"  a:\n",
          "  b:\n"
          "    drafters: [{name: ngram}]\n"
-         "    policy: {name: chain, gamma: 2}\n"
+         "    policy: {name: chain, nodes: 2}\n"
          "    verifier: {name: multi_round}\n"
          "  a:\n"}},
        "compare: {reference: a}\n"
-       "matrix: {methods.a.policy.gamma: [1, 2]}\n",
+       "matrix: {methods.a.policy.nodes: [1, 2]}\n",
        "a}\nmatrix",
        "compare.reference: method a has 2 cells beside b, expected one"},
-      {{{"chain, gamma: 2", "expansion, branching: [2, 2]"}},
+      {{{"chain, nodes: 2", "expansion, branching: [2, 2]"}},
        "compare:\n"
        "  chains:\n"
        "    - {target: pycode-target, drafter: pycode-draft-1,\n"
@@ -159,31 +159,31 @@ TEST(CheckCommand, SaysWhereAMethodIsWrongThatTheProgramCompleted) {
 // Before anything is measured, which takes seconds.
 TEST(CheckCommand, SaysWhereMeasuredCannotBeFilledIn) {
   const auto policy = [](const std::string& other) {
-    return std::pair<std::string, std::string>("{name: chain, gamma: 2}",
+    return std::pair<std::string, std::string>("{name: chain, nodes: 2}",
                                                other);
   };
   const std::vector<Wrong> all = {
-      {{policy("{name: chain, gamma: 2, target_ms: measured}")},
+      {{policy("{name: chain, nodes: 2, target_ms: measured}")},
        kTable,
        "measured}",
        "policy chain: `target_ms: measured` is of policies that choose a tree "
        "by its costs: sequoia, auto"},
-      {{policy("{name: sequoia, budget: measured}"),
+      {{policy("{name: sequoia, nodes: measured}"),
         {"drafter: pycode-draft-1", "drafter: other"}},
        kTable,
        "{name: small_model",
        "acceptance: no table of drafter pycode-draft-1; the tables have other"},
-      {{policy("{name: sequoia, budget: measured}"),
+      {{policy("{name: sequoia, nodes: measured}"),
         {"[[9, 4]], accepted: [[5, 2]]", "[[0]], accepted: [[0]]"}},
        kTable,
        "[[0]]",
        "expected a first count from 1 to `rounds` (9), found 0"},
-      {{policy("{name: sequoia, budget: measured}"),
+      {{policy("{name: sequoia, nodes: measured}"),
         {"  a:\n",
          "  b:\n"
          "    models: {e: {heads: no/heads}}\n"
          "    drafters: [{name: eagle, head: e}]\n"
-         "    policy: {name: chain, gamma: 2}\n"
+         "    policy: {name: chain, nodes: 2}\n"
          "    verifier: {name: multi_round}\n"
          "  a:\n"}},
        kTable,
@@ -195,8 +195,8 @@ TEST(CheckCommand, SaysWhereMeasuredCannotBeFilledIn) {
 
 TEST(CheckCommand, SaysWhichPolicyHasNoTreeAtMeasuredCosts) {
   const std::string text =
-      Edited({{"{name: chain, gamma: 2}",
-               "{name: sequoia, budget: measured, max_depth: -1}"}},
+      Edited({{"{name: chain, nodes: 2}",
+               "{name: sequoia, nodes: measured, levels: -1}"}},
              kTable);
   // Costs of stand-ins.
   const Outcome outcome = RunProgram("check --resolved " + WriteTestFile(text));

@@ -115,7 +115,7 @@ TEST(GgufModels, RunInExperiments) {
                    model +
                    "    drafters:\n"
                    "      - {name: small_model, model: draft}\n"
-                   "    policy: {name: chain, gamma: 3}\n"
+                   "    policy: {name: chain, nodes: 3}\n"
                    "    verifier: {name: multi_round}\n");
   const std::string out = folder.path() + "/out";
   const Outcome run =

@@ -219,7 +219,7 @@ TEST_F(CountCommand, WritesWhatTheDraftersRead) {
     const std::string method = folder_.Write(
         "method.yaml", absl::StrCat("drafters: [{name: ", name,
                                     ", counts: counts.safetensors}]\n"
-                                    "policy: {name: chain, gamma: 3}\n"
+                                    "policy: {name: chain, nodes: 3}\n"
                                     "verifier: {name: match}\n"));
     const nlohmann::json drafted = RunForJson(generate + "--method " + method);
     EXPECT_EQ(drafted.at("ids"), plain.at("ids")) << name;
@@ -254,7 +254,7 @@ TEST_F(CountCommand, ListsTheMostFrequentTokensForADrafter) {
         absl::StrCat("models: {draft: {directory: ",
                      std::filesystem::absolute(kModel).string(),
                      "}}\ndrafters: [{name: small_model, model: draft", more,
-                     "}]\npolicy: {name: chain, gamma: 3}\n"
+                     "}]\npolicy: {name: chain, nodes: 3}\n"
                      "verifier: {name: match}\n"));
   };
   const std::string trimmed = method(", vocabulary: vocabulary.json");

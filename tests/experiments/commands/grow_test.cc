@@ -177,7 +177,7 @@ methods:
   chain:
     models: {draft: {heads: grown_head}}
     drafters: [{name: eagle, head: draft}]
-    policy: {name: chain, gamma: 2}
+    policy: {name: chain, nodes: 2}
     verifier: {name: greedy}
 )");
     const Outcome run =

@@ -239,7 +239,7 @@ TEST_F(IndexCommand, WritesWhatTheDrafterReads) {
       folder_.Write("method.yaml",
                     "models: {texts: {index: out}}\n"
                     "drafters: [{name: rest, index: texts}]\n"
-                    "policy: {name: chain, gamma: 3}\n"
+                    "policy: {name: chain, nodes: 3}\n"
                     "verifier: {name: match}\n");
   const nlohmann::json drafted = RunForJson(generate + "--method " + method);
   EXPECT_EQ(drafted.at("ids"), plain.at("ids"));

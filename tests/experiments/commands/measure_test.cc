@@ -69,7 +69,7 @@ TEST(Measure, PrintsATableAndWritesTheCurveAPolicyReads) {
   EXPECT_THAT(text.str(), AllOf(HasSubstr("context 3"), HasSubstr("\n8: ")));
   const std::string name = curve.substr(curve.rfind('/') + 1);
   const std::string policy = WriteTestFile(
-      "policy: {name: sequoia, acceptance: [0.6, 0.2], budget: 7, draft_ms: "
+      "policy: {name: sequoia, acceptance: [0.6, 0.2], nodes: 7, draft_ms: "
       "0.001,\n  target_ms: !include " +
       name + "}\n");
   const Outcome tree = RunProgram("tree " + policy);

@@ -73,7 +73,7 @@ TEST_F(Memory, IsNotWantedByARunForItsGauge) {
                    "}\nworkload: {file: ", workload,
                    "}\nlimits: {max_new_tokens: 2}\nmethods:\n  ngram:\n"
                    "    drafters: [{name: ngram}]\n"
-                   "    policy: {name: chain, gamma: 2}\n"
+                   "    policy: {name: chain, nodes: 2}\n"
                    "    verifier: {name: multi_round}\n"));
   const LittleMemory little(250 * kMegabyte);
   const Outcome outcome = RunProgram(absl::StrCat(

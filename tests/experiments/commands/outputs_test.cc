@@ -39,7 +39,7 @@ class Outputs : public testing::Test {
                     Path(absl::StrCat("model/", name)));
     folder_.Write("corpus.txt", "def f(x):\n    return x\n");
     folder_.Write("w.jsonl", "{\"id\": \"a\", \"prompt\": \"def f(x):\"}\n");
-    folder_.Write("tree.yaml", "policy: {name: chain, gamma: 2}\n");
+    folder_.Write("tree.yaml", "policy: {name: chain, nodes: 2}\n");
     fs::copy_file(kMethod, Path("m.yaml"));
   }
 

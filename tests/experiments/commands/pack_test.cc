@@ -228,7 +228,7 @@ TEST_F(PackCommand, ADamagedTargetEndsARunWhichGoesOnAfterTheRepair) {
                              "limits: {max_new_tokens: 6}\n"
                              "sampling: {temperature: 0}\n"
                              "methods: {copy: {drafters: [{name: copy}], "
-                             "policy: {name: chain, gamma: 3}, "
+                             "policy: {name: chain, nodes: 3}, "
                              "verifier: {name: greedy}}}\n"));
   folder_.Write("prompts.jsonl",
                 "{\"id\": \"a\", \"kind\": \"k\", \"prompt\": \"def add(a, "

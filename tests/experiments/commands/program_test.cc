@@ -38,7 +38,7 @@ constexpr char kTables[] =
     "drafters: [{start: [0.5, 0.5], next: [[0.5, 0.5], [0.9, 0.1]]}]\n";
 
 constexpr char kMethod[] =
-    "policy: {name: chain, gamma: 2}\n"
+    "policy: {name: chain, nodes: 2}\n"
     "verifier: {name: leviathan}\n";
 
 std::string Good() { return std::string(kTables) + kMethod; }
@@ -284,7 +284,7 @@ TEST(Program, RefusesWhatCannotBe) {
 TEST(Program, RefusesAPolicyWithoutDrafters) {
   ExpectRefused(
       "vocab: 1\nhorizon: 1\ntarget: {start: [1], next: [[1]]}\n"
-      "policy: {name: chain, gamma: 1}\nverifier: {name: match}\n",
+      "policy: {name: chain, nodes: 1}\nverifier: {name: match}\n",
       "4:9", "needs 'drafters'");
 }
 
@@ -353,7 +353,7 @@ TEST(Program, RunsTheExampleExperiment) {
 TEST(Program, TakesTheOptimisersKeysBesideThePolicyToo) {
   const Outcome inside =
       RunOn("tree --json",
-            "policy: {name: sequoia, acceptance: [0.6, 0.2], budget: 6}\n");
+            "policy: {name: sequoia, acceptance: [0.6, 0.2], nodes: 6}\n");
   const Outcome beside =
       RunOn("tree --json",
             "policy: {name: sequoia}\nacceptance: [0.6, 0.2]\nbudget: 6\n");
@@ -363,11 +363,11 @@ TEST(Program, TakesTheOptimisersKeysBesideThePolicyToo) {
 
 TEST(Program, RefusesImpossibleTrees) {
   for (const char* text :
-       {"policy: {name: sequoia, acceptance: [0.9, 0.3], budget: 4}\n",
-        "policy: {name: sequoia, acceptance: [0.6], budget: -1}\n",
-        "policy: {name: best_first, budget: 4}\n",
+       {"policy: {name: sequoia, acceptance: [0.9, 0.3], nodes: 4}\n",
+        "policy: {name: sequoia, acceptance: [0.6], nodes: -1}\n",
+        "policy: {name: best_first, most_draws: 4}\n",
         "policy: {name: static, paths: [[0, 0]]}\n",
-        "policy: {name: sequoia, acceptance: [0.6], budget: 8, "
+        "policy: {name: sequoia, acceptance: [0.6], nodes: 8, "
         "target_ms: {1: 10, 4: 11}}\n"}) {
     const Outcome outcome = RunOn("tree", text);
     EXPECT_EQ(outcome.code, 2) << text;

@@ -22,7 +22,7 @@ constexpr char kGood[] =
     "models:\n"
     "  copy: {directory: target, weights: q8}\n"
     "drafters: [{name: small_model, model: copy}]\n"
-    "policy: {name: chain, gamma: 2}\n"
+    "policy: {name: chain, nodes: 2}\n"
     "verifier: {name: leviathan}\n"
     "sampling: {temperature: 0}\n";
 
@@ -115,7 +115,7 @@ TEST(MethodFile, TakesSeveralTrunks) {
       "models: {copy: {directory: target, weights: q8}}\n"
       "drafters: [{name: small_model, model: copy}]\n"
       "trunks:\n"
-      "  - {drafter: 0, policy: {name: chain, gamma: 2}}\n"
+      "  - {drafter: 0, policy: {name: chain, nodes: 2}}\n"
       "  - {drafter: 0, policy: {name: expansion, branching: [3]}}\n"
       "verifier: {name: match}\n";
   const nlohmann::json json =
@@ -126,7 +126,7 @@ TEST(MethodFile, TakesSeveralTrunks) {
 
 TEST(MethodFile, SaysHowTreesAreScored) {
   const std::string tree =
-      With("policy: {name: chain, gamma: 2}\nverifier: {name: leviathan}\n",
+      With("policy: {name: chain, nodes: 2}\nverifier: {name: leviathan}\n",
            "policy: {name: expansion, branching: [3, 2]}\n"
            "verifier: {name: multi_round}\n");
   const nlohmann::json merged = RunForJson(Command(tree) + " --json");
@@ -169,14 +169,14 @@ TEST(MethodFile, RefusesWhatCannotBe) {
                 "1:9", "expected a map from names to models");
   ExpectRefused(With("verifier: {name: leviathan}\n", ""), "1:1",
                 "missing key 'verifier'");
-  ExpectRefused(With("policy: {name: chain, gamma: 2}\n", ""), "1:1",
+  ExpectRefused(With("policy: {name: chain, nodes: 2}\n", ""), "1:1",
                 "missing key 'policy'");
   ExpectRefused(With("drafters: [{name: small_model, model: copy}]\n", ""),
                 "3:9", "a policy needs 'drafters'");
   ExpectRefused(std::string(kGood) + "trunks: []\n", "3:12",
                 "no trunk uses drafter 0");
   ExpectRefused(std::string(kGood) +
-                    "trunks: [{drafter: 0, policy: {name: chain, gamma: 1}}]\n",
+                    "trunks: [{drafter: 0, policy: {name: chain, nodes: 1}}]\n",
                 "4:9", "every trunk has a policy of its own beside this one");
   ExpectRefused(With("  copy: {directory: target, weights: q8}\n",
                      "  copy: {directory: target, weights: q8}\n"
@@ -205,7 +205,7 @@ TEST(MethodFile, SaysHowAnIndexIsMadeThatIsNotThere) {
   ExpectRefused(
       "models: {library: {index: no/such/index}}\n"
       "drafters: [{name: rest, index: library}]\n"
-      "policy: {name: best_first, budget: 12}\n"
+      "policy: {name: best_first, most_draws: 12}\n"
       "verifier: {name: multi_round}\n",
       "1:27",
       "no/such/index' is not a directory; `banyan index --model TARGET --out "
@@ -217,7 +217,7 @@ TEST(MethodFile, SaysAtTheirPlaceWhatIsWrongWithHeads) {
   const auto heads = [](const std::string& entry, const std::string& name) {
     return "models: {h: " + entry + "}\n" +
            "drafters: [{name: medusa, heads: " + name + "}]\n" +
-           "policy: {name: chain, gamma: 2}\nverifier: {name: match}\n";
+           "policy: {name: chain, nodes: 2}\nverifier: {name: match}\n";
   };
   ExpectRefused(heads("{heads: no_such_folder}", "h"), "1:21",
                 "no_such_folder' is not a directory");

@@ -179,7 +179,7 @@ absl::Status ReadMethod(const std::string& path) {
 absl::Status ReadCalibration(const std::string& path) {
   BANYAN_ASSIGN_OR_RETURN(const Params file, LoadYamlFile(path));
   BANYAN_ASSIGN_OR_RETURN(const Params policy,
-                          ParseYaml("{name: sequoia, budget: 4}", "policy"));
+                          ParseYaml("{name: sequoia, nodes: 4}", "policy"));
   BANYAN_ASSIGN_OR_RETURN(const Params calibrated,
                           WithValue(policy, "calibration", file));
   return PlanShape(calibrated).status();

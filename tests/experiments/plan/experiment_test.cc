@@ -29,19 +29,19 @@ TEST(Experiment, CrossesAxesAndGivesEveryCombinationItsBaseline) {
   EXPECT_THAT(
       CellNames(*experiment),
       ElementsAre("plain, sampling.temperature=0",
-                  "chain, sampling.temperature=0, methods.chain.policy.gamma=2",
-                  "chain, sampling.temperature=0, methods.chain.policy.gamma=4",
+                  "chain, sampling.temperature=0, methods.chain.policy.nodes=2",
+                  "chain, sampling.temperature=0, methods.chain.policy.nodes=4",
                   "ngram, sampling.temperature=0",
                   "plain, sampling.temperature=1",
-                  "chain, sampling.temperature=1, methods.chain.policy.gamma=2",
-                  "chain, sampling.temperature=1, methods.chain.policy.gamma=4",
+                  "chain, sampling.temperature=1, methods.chain.policy.nodes=2",
+                  "chain, sampling.temperature=1, methods.chain.policy.nodes=4",
                   "ngram, sampling.temperature=1"));
   std::vector<int> baselines;
   for (const ExperimentCell& cell : experiment->cells)
     baselines.push_back(cell.baseline);
   EXPECT_THAT(baselines, ElementsAre(0, 0, 0, 0, 4, 4, 4, 4));
   const ExperimentCell& cell = experiment->cells[2];
-  EXPECT_EQ(cell.section.Find("policy")->Find("gamma")->text(), "4");
+  EXPECT_EQ(cell.section.Find("policy")->Find("nodes")->text(), "4");
   EXPECT_EQ(cell.sampling.front().value.text(), "0");
   EXPECT_EQ(cell.target.directory, "some/target");
   EXPECT_EQ(cell.max_new_tokens, 64);
@@ -69,13 +69,13 @@ TEST(Experiment, ZipsTheSettingsOfALabel) {
   const auto experiment = ReadExperimentText(With(
       "  sampling.temperature: [0, 1]\n",
       "  size:\n"
-      "    small: {target.directory: a, methods.ngram.policy.gamma: 1}\n"
-      "    large: {target.directory: b, methods.ngram.policy.gamma: 9}\n"));
+      "    small: {target.directory: a, methods.ngram.policy.nodes: 1}\n"
+      "    large: {target.directory: b, methods.ngram.policy.nodes: 9}\n"));
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   EXPECT_EQ(experiment->cells.size(), 8U);
   EXPECT_EQ(experiment->cells[0].name, "plain, size=small");
   EXPECT_EQ(experiment->cells[4].target.directory, "b");
-  EXPECT_EQ(experiment->cells[7].section.Find("policy")->Find("gamma")->text(),
+  EXPECT_EQ(experiment->cells[7].section.Find("policy")->Find("nodes")->text(),
             "9");
 }
 
@@ -101,9 +101,9 @@ TEST(Experiment, LeavesOutAMethodThatALabelSetsToNothing) {
 // Also where the label concerns that method alone.
 TEST(Experiment, LeavesOutAMethodOnAnAxisOfItsOwn) {
   const auto experiment =
-      ReadExperimentText(With("  methods.chain.policy.gamma: [2, 4]\n",
+      ReadExperimentText(With("  methods.chain.policy.nodes: [2, 4]\n",
                               "  case:\n    off: {methods.ngram: ~}\n"
-                              "    on: {methods.ngram.policy.gamma: 8}\n"));
+                              "    on: {methods.ngram.policy.nodes: 8}\n"));
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   int ngrams = 0;
   for (const ExperimentCell& cell : experiment->cells)
@@ -117,10 +117,10 @@ TEST(Experiment, LeavesOutAMethodOnAnAxisOfItsOwn) {
 // An axis over methods alone says nothing of the baseline that they share.
 TEST(Experiment, NamesABaselineByWhatConcernsIt) {
   const auto experiment = ReadExperimentText(
-      With("  methods.chain.policy.gamma: [2, 4]\n",
-           "  case:\n    a: {methods.chain.policy.gamma: 2, "
-           "methods.ngram.policy.gamma: 2}\n    b: "
-           "{methods.chain.policy.gamma: 4, methods.ngram.policy.gamma: 4}\n"));
+      With("  methods.chain.policy.nodes: [2, 4]\n",
+           "  case:\n    a: {methods.chain.policy.nodes: 2, "
+           "methods.ngram.policy.nodes: 2}\n    b: "
+           "{methods.chain.policy.nodes: 4, methods.ngram.policy.nodes: 4}\n"));
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   EXPECT_EQ(experiment->cells[0].name, "plain, sampling.temperature=0");
   EXPECT_EQ(experiment->cells[1].name, "chain, sampling.temperature=0, case=a");
@@ -141,7 +141,7 @@ TEST(Experiment, SharesABaselineWhereOnlyDraftersDiffer) {
 
 TEST(Experiment, TellsPoliciesThatReadCostsHowManySequencesShareAPass) {
   const std::string sequoia =
-      "{name: sequoia, acceptance: [0.5], budget: 2, target_ms: {1: 1, 12: 2}";
+      "{name: sequoia, acceptance: [0.5], nodes: 2, target_ms: {1: 1, 12: 2}";
   const std::string file = absl::StrCat(
       "question: q\ntarget: {directory: t}\nworkload: {file: w}\nmethods:\n"
       "  own: {drafters: [{name: ngram}], policy: ",
@@ -150,7 +150,7 @@ TEST(Experiment, TellsPoliciesThatReadCostsHowManySequencesShareAPass) {
       ", batch: 3}}\n",
       "  trunk: {drafters: [{name: ngram}], trunks: [{drafter: 0, policy: ",
       sequoia, "}}]}\n",
-      "  chain: {drafters: [{name: ngram}], policy: {name: chain, gamma: 2}}\n"
+      "  chain: {drafters: [{name: ngram}], policy: {name: chain, nodes: 2}}\n"
       "batch: 4\n");
   const auto experiment = ReadExperimentText(file);
   ASSERT_TRUE(experiment.ok()) << experiment.status();
@@ -218,18 +218,18 @@ TEST(Experiment, RefusesWhatItCannotMean) {
       {"  sampling.temperature: [0, 1]", "  batch: [1, 0]",
        "must be from 1 to 1024"},
       {"sampling.temperature: [0", "sampling..temperature: [0", "empty part"},
-      {"{name: chain, gamma: 4}\n    ver", "chain\n    ver",
+      {"{name: chain, nodes: 4}\n    ver", "chain\n    ver",
        "which has no parts"},
       {"  chain:\n    models", "  chain:\n    preset: none.yaml\n    models",
        "none.yaml"},
       // What would do nothing, or to the method alone.
-      {"  methods.chain.policy.gamma: [2",
+      {"  methods.chain.policy.nodes: [2",
        "  x:\n"
        "    a: {sampling.temperature: 1}\n  y: [2",
        "axis x sets sampling.temperature, and axis sampling.temperature"},
-      {"  methods.chain.policy.gamma:", "  methods.chain.preset:",
+      {"  methods.chain.policy.nodes:", "  methods.chain.preset:",
        "a preset cannot vary"},
-      {"  methods.chain.policy.gamma:",
+      {"  methods.chain.policy.nodes:",
        "  methods.chain.models.draft.directory:",
        "the experiment's own model 'draft' stands in the place of"},
       {"  sampling.temperature:", "  workload.prompts:",
@@ -237,9 +237,9 @@ TEST(Experiment, RefusesWhatItCannotMean) {
        "vary"},
       {"  sampling.temperature: [0, 1]", "  models.drift.directory: [a, b]",
        "file.yaml:18:28: no method has a model 'drift'"},
-      {"gamma: 3}\n", "gamma: 3}\n    sampling: {top_k: 3}\n",
+      {"nodes: 3}\n", "nodes: 3}\n    sampling: {top_k: 3}\n",
        "file.yaml:16:15: a method of an experiment has no sampling"},
-      {"gamma: 3}\n", "gamma: 3}\n    chat_template: llama3\n",
+      {"nodes: 3}\n", "nodes: 3}\n    chat_template: llama3\n",
        "file.yaml:16:20: an experiment's `workload.chat`"},
   };
   for (const Refusal& refusal : refusals) {
@@ -257,18 +257,18 @@ TEST(Experiment, BoundsItsCells) {
   const std::string matrix =
       absl::StrCat("matrix:\n  sampling.temperature: [", many,
                    "]\n  limits.max_new_tokens: [", many,
-                   "]\n  methods.chain.policy.gamma: [", many, "]\n");
+                   "]\n  methods.chain.policy.nodes: [", many, "]\n");
   const std::string file = kMadeExperiment;
   const auto experiment =
       ReadExperimentText(file.substr(0, file.find("matrix:")) + matrix);
   EXPECT_EQ(experiment.status().message(),
             "file.yaml:18:3: expected at most 10000 cells, found 1.02e+06: 1 "
             "of seeds, 100 of sampling.temperature, 100 of "
-            "limits.max_new_tokens, 100 of methods.chain.policy.gamma, with "
+            "limits.max_new_tokens, 100 of methods.chain.policy.nodes, with "
             "plain decoding and 2 methods");
   // Axes of one method add up with the others' cells and do not multiply them.
   const std::string one =
-      absl::StrCat("matrix:\n  methods.chain.policy.gamma: [", many, "]\n");
+      absl::StrCat("matrix:\n  methods.chain.policy.nodes: [", many, "]\n");
   EXPECT_TRUE(
       ReadExperimentText(file.substr(0, file.find("matrix:")) + one).ok());
 }

@@ -23,15 +23,15 @@ inline constexpr char kMadeExperiment[] =
     "  chain:\n"
     "    models: {draft: {directory: own}}\n"
     "    drafters: [{name: small_model, model: draft}]\n"
-    "    policy: {name: chain, gamma: 4}\n"
+    "    policy: {name: chain, nodes: 4}\n"
     "    verifier: {name: multi_round}\n"
     "  ngram:\n"
     "    drafters: [{name: ngram}]\n"
-    "    policy: {name: chain, gamma: 3}\n"
+    "    policy: {name: chain, nodes: 3}\n"
     "    verifier: {name: multi_round}\n"
     "matrix:\n"
     "  sampling.temperature: [0, 1]\n"
-    "  methods.chain.policy.gamma: [2, 4]\n";
+    "  methods.chain.policy.nodes: [2, 4]\n";
 
 // Fails the test unless `text` is YAML.
 Params ParseText(const std::string& text);

@@ -50,7 +50,7 @@ constexpr char kExperiment[] =
     "  tree:\n"
     "    models: {draft: {directory: other/weak}}\n"
     "    drafters: [{name: small_model, model: draft}]\n"
-    "    policy: {name: sequoia, budget: measured}\n"
+    "    policy: {name: sequoia, nodes: measured}\n"
     "    verifier: {name: multi_round}\n"
     "  merged:\n"
     "    models: {a: {directory: other/weak}, b: {directory: other/strong}}\n"
@@ -58,9 +58,9 @@ constexpr char kExperiment[] =
     "      - {name: small_model, model: a}\n"
     "      - {name: small_model, model: b}\n"
     "    trunks:\n"
-    "      - {drafter: 1, policy: {name: chain, gamma: 1}}\n"
+    "      - {drafter: 1, policy: {name: chain, nodes: 1}}\n"
     "      - drafter: 0\n"
-    "        policy: {name: expand_rerank, top_k: 3, total: measured}\n"
+    "        policy: {name: expand_rerank, width: 3, nodes: measured}\n"
     "    verifier: {name: multi_round}\n";
 
 const std::map<std::string, std::map<int, double>>& Curves() {
@@ -155,20 +155,20 @@ TEST(Measured, ChoosesWhatASearchOfAllSizesFinds) {
     // Which hardware_test holds against every shape.
     const auto best = FastestTree(
         {.limits = {.acceptance = experiment->acceptance.front().ByRank(),
-                    .budget = 64},
+                    .nodes = 64},
          .target_ms = curve,
          .draft_ms = kLevelMs});
     ASSERT_TRUE(best.ok());
     const Params& policy = *CellOf(*experiment, "tree").section.Find("policy");
-    EXPECT_EQ(policy.Find("budget")->text(), absl::StrCat(best->nodes));
-    EXPECT_EQ(policy.Find("max_depth")->text(), absl::StrCat(best->depth));
+    EXPECT_EQ(policy.Find("nodes")->text(), absl::StrCat(best->nodes));
+    EXPECT_EQ(policy.Find("levels")->text(), absl::StrCat(best->levels));
     EXPECT_EQ(policy.Find("acceptance")->items().size(), 3u);
     const Params& trunk = *CellOf(*experiment, "merged")
                                .section.Find("trunks")
                                ->items()[1]
                                .Find("policy");
     EXPECT_EQ(trunk.Find("total")->text(), absl::StrCat(best->nodes));
-    EXPECT_EQ(trunk.Find("depth")->text(), absl::StrCat(best->depth));
+    EXPECT_EQ(trunk.Find("depth")->text(), absl::StrCat(best->levels));
   }
   EXPECT_GT(lengths["flat"], lengths["cliff"]);
   EXPECT_GT(lengths["cliff"], lengths["steep"]);
@@ -216,7 +216,7 @@ TEST(Measured, AutoReadsCostsOfTheWholeBatch) {
           "batch: 4\nmethods:\n  own:\n"
           "    models: {draft: {directory: other/weak}}\n"
           "    drafters: [{name: small_model, model: draft}]\n"
-          "    policy: {name: auto, budget: 3, target_ms: measured,\n"
+          "    policy: {name: auto, nodes: 3, target_ms: measured,\n"
           "             calibration: {acceptance: [.1], draft_ms: 7}}\n"
           "    verifier: {name: multi_round}\n",
           kTables),
@@ -276,7 +276,7 @@ TEST(Measured, RefusesByName) {
               HasSubstr("no table of draws deterministic for drafter strong"));
   EXPECT_THAT(
       refused("    trunks:\n      - {drafter: 1, policy: {name: chain, "
-              "gamma: 1}}\n      - drafter: 0\n        policy:",
+              "nodes: 1}}\n      - drafter: 0\n        policy:",
               "    policy:"),
       HasSubstr("file.yaml:17:13: measured: a size can be measured for one"));
 }

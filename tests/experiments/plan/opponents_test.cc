@@ -29,7 +29,7 @@ constexpr char kMethods[] =
     "  line:\n"
     "    models: {draft: {directory: other/weak}}\n"
     "    drafters: [{name: small_model, model: draft}]\n"
-    "    policy: {name: chain, gamma: 3}\n"
+    "    policy: {name: chain, nodes: 3}\n"
     "    verifier: {name: multi_round}\n"
     "  tree:\n"
     "    models: {draft: {directory: other/weak}}\n"
@@ -43,9 +43,9 @@ constexpr char kMethods[] =
     "      - {name: small_model, model: b}\n"
     "      - {name: ngram}\n"
     "    trunks:\n"
-    "      - {drafter: 0, policy: {name: chain, gamma: 1}}\n"
-    "      - {drafter: 1, policy: {name: chain, gamma: 1}}\n"
-    "      - {drafter: 2, policy: {name: chain, gamma: 2}}\n"
+    "      - {drafter: 0, policy: {name: chain, nodes: 1}}\n"
+    "      - {drafter: 1, policy: {name: chain, nodes: 1}}\n"
+    "      - {drafter: 2, policy: {name: chain, nodes: 2}}\n"
     "    verifier: {name: multi_round}\n"
     "matrix:\n"
     "  sampling.temperature: [0, 1]\n";
@@ -120,7 +120,7 @@ TEST(Opponents, AreCellsLikeAnyOther) {
     ++chains;
     EXPECT_EQ(cell.section.Find("models")->entries().size(), 1u);
     EXPECT_EQ(cell.section.Find("drafters")->items().size(), 1u);
-    EXPECT_EQ(cell.section.Find("policy")->Find("gamma")->text(), "4");
+    EXPECT_EQ(cell.section.Find("policy")->Find("nodes")->text(), "4");
     const ExperimentCell& plain =
         experiment->cells[static_cast<std::size_t>(cell.baseline)];
     EXPECT_EQ(plain.axes, cell.axes);
@@ -147,7 +147,7 @@ TEST(Opponents, OfADrafterMadeOfDraftersHaveItWhole) {
       Read(absl::StrCat("question: Does it?\ntarget: {directory: some/large}\n"
                         "workload: {file: prompts.jsonl}\nmethods:\n",
                         relayed("wide", "a", "expansion, branching: [3]"),
-                        relayed("deep", "b", "best_first, budget: 3"),
+                        relayed("deep", "b", "best_first, most_draws: 3"),
                         relayed("other", "a", "expansion, branching: [2]"),
                         "compare:\n  chains:\n", Length("relay", 1, 5, 1.5)));
   ASSERT_TRUE(experiment.ok()) << experiment.status();
@@ -216,7 +216,7 @@ TEST(Opponents, WhatCannotBeComparedIsRefused) {
       {"compare: {chains: [{target: a, drafter: b, temperature: 0, length: 0, "
        "speed: 1}]}",
        "'length' must lie between 1 and 4096"},
-      {"  methods.line.policy.gamma: [1, 2]\ncompare: {reference: line}",
+      {"  methods.line.policy.nodes: [1, 2]\ncompare: {reference: line}",
        "method line has 2 cells beside"}};
   for (const auto& [compare, said] : kCases) {
     const auto read = Read(kMethods + compare);

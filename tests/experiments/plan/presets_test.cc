@@ -51,9 +51,8 @@ Sizes SizesOf(const Params& preset) {
   const std::string path =
       absl::StrCat(trunks == nullptr ? "" : "trunks.0.", "policy");
   const std::vector<Sizes> known = {
-      {"gamma", {"1", "4", "9"}},
-      {"budget", {"3", "8", "20"}},
-      {"total", {"2", "8", "20"}},
+      {"nodes", {"1", "4", "9"}},
+      {"most_draws", {"3", "8", "20"}},
       {"branching", {"[2]", "[2, 2, 1]", "[3, 2, 2]"}},
       {"paths",
        {"[[0]]", "[[0], [1], [0, 0], [0, 0, 0]]",
@@ -62,7 +61,7 @@ Sizes SizesOf(const Params& preset) {
     if (owner.Find("policy")->Find(sizes.path) != nullptr)
       return {absl::StrCat(path, ".", sizes.path), sizes.values};
   return {path,
-          {"{name: chain, gamma: 1}", "{name: expansion, branching: [2, 2]}",
+          {"{name: chain, nodes: 1}", "{name: expansion, branching: [2, 2]}",
            "{name: expansion, branching: [4, 3, 2]}"}};
 }
 
@@ -256,7 +255,7 @@ double Replayed(Bench& bench, const Params& file, double draft_ms) {
 TEST(Auto, ReplayedOnAFlatCurveBeatsEveryChainByItsTrees) {
   Bench bench("auto");
   auto eagle = WithValue(Preset("eagle3"), "policy",
-                         *ParseYaml("{name: chain, gamma: 1}", "chain"));
+                         *ParseYaml("{name: chain, nodes: 1}", "chain"));
   ASSERT_TRUE(eagle.ok());
   const std::pair<std::string, Params> pairs[] = {
       {"auto", Preset("chain")}, {"eagle_auto", *std::move(eagle)}};
@@ -271,7 +270,7 @@ TEST(Auto, ReplayedOnAFlatCurveBeatsEveryChainByItsTrees) {
     double best = 0;
     for (const char* gamma : {"1", "2", "3", "4", "5", "6", "8", "10"}) {
       const auto longer =
-          WithValue(chain, "policy.gamma", Params::Scalar(gamma));
+          WithValue(chain, "policy.nodes", Params::Scalar(gamma));
       ASSERT_TRUE(longer.ok());
       best = std::max(best, Replayed(bench, *longer, draft_ms));
     }

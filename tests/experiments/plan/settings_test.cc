@@ -23,7 +23,7 @@ using testing::StartsWith;
 
 TEST(Experiment, TakesAnotherPresetOrAxisFromTheCommandLine) {
   const std::string preset = WriteTestFile(
-      "drafters: [{name: ngram}]\npolicy: {name: chain, gamma: 3}\n"
+      "drafters: [{name: ngram}]\npolicy: {name: chain, nodes: 3}\n"
       "verifier: {name: multi_round}\n");
   const auto setting = [](const std::string& text) {
     return *ReadSetting(text);
@@ -31,10 +31,10 @@ TEST(Experiment, TakesAnotherPresetOrAxisFromTheCommandLine) {
   const std::string file = absl::StrReplaceAll(
       kMadeExperiment,
       {{"  ngram:\n    drafters: [{name: ngram}]\n"
-        "    policy: {name: chain, gamma: 3}\n"
+        "    policy: {name: chain, nodes: 3}\n"
         "    verifier: {name: multi_round}\n",
         "  ngram: {preset: none.yaml, policy: {name: best_first, "
-        "budget: 3}}\n"}});
+        "most_draws: 3}}\n"}});
   const auto experiment =
       ReadExperimentText(file, {setting("methods.ngram.preset=" + preset),
                                 setting("matrix.sampling.temperature=[0.5]")});
@@ -42,11 +42,11 @@ TEST(Experiment, TakesAnotherPresetOrAxisFromTheCommandLine) {
   EXPECT_EQ(experiment->cells.size(), 4U);
   EXPECT_EQ(experiment->cells[3].name, "ngram, sampling.temperature=0.5");
   // Another policy brings its own keys, and none of the preset's.
-  EXPECT_EQ(experiment->cells[3].section.Find("policy")->Find("gamma"),
+  EXPECT_EQ(experiment->cells[3].section.Find("policy")->Find("nodes"),
             nullptr);
   for (const char* lost :
        {"sampling.temperature=2", "sampling={temperature: 2}",
-        "methods.chain.policy.gamma=9",
+        "methods.chain.policy.nodes=9",
         "methods.chain.models.draft.weights=q8"})
     EXPECT_THAT(
         std::string(ReadExperimentText(kMadeExperiment, {setting(lost)})
@@ -131,7 +131,7 @@ TEST(Experiment, ResolvesPathsToOneFolder) {
   const std::string name = counts.substr(counts.rfind('/') + 1);
   const std::string preset = WriteTestFile(absl::StrCat(
       "drafters: [{name: unigram, counts: ", name,
-      "}]\npolicy: {name: chain, gamma: 3}\nverifier: {name: match}\n"));
+      "}]\npolicy: {name: chain, nodes: 3}\nverifier: {name: match}\n"));
   const auto bare = ReadExperimentText(
       absl::StrCat("question: q\ntarget: {directory: t}\nworkload: {file: w}\n"
                    "methods: {mine: {preset: ",
@@ -181,15 +181,15 @@ TEST(Experiment, ASettingOfNothingLeavesAMethodOut) {
 
 TEST(Experiment, LaysOverridesOnAPreset) {
   const std::string preset = WriteTestFile(
-      "drafters: [{name: ngram}]\npolicy: {name: chain, gamma: 3}\n"
+      "drafters: [{name: ngram}]\npolicy: {name: chain, nodes: 3}\n"
       "verifier: {name: multi_round}\n");
   const auto experiment = ReadExperimentText(
       absl::StrCat("question: q\ntarget: {directory: t}\n"
                    "workload: {file: w}\nmethods: {mine: {preset: ",
-                   preset, ", policy: {gamma: 8}}}\n"));
+                   preset, ", policy: {nodes: 8}}}\n"));
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   const Params& section = experiment->cells[1].section;
-  EXPECT_EQ(section.Find("policy")->Find("gamma")->text(), "8");
+  EXPECT_EQ(section.Find("policy")->Find("nodes")->text(), "8");
   EXPECT_EQ(section.Find("policy")->Find("name")->text(), "chain");
   EXPECT_EQ(section.Find("preset"), nullptr);
   EXPECT_THAT(*section.Find("policy")->Find("name")->origin().file,

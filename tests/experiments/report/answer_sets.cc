@@ -32,11 +32,11 @@ records::Cell Described(const std::vector<MadeCell>& cells, std::size_t index) {
     if (cells[i].method == "plain" && cells[i].target == made.target &&
         cells[i].temperature == made.temperature)
       cell.set_baseline(static_cast<std::uint32_t>(i));
-  if (!made.gamma.empty()) {
+  if (!made.nodes.empty()) {
     records::Axis& axis = *cell.add_axes();
-    axis.set_name(absl::StrCat("methods.", made.method, ".policy.gamma"));
-    axis.set_value(made.gamma);
-    cell.set_name(absl::StrCat(cell.name(), made.gamma));
+    axis.set_name(absl::StrCat("methods.", made.method, ".policy.nodes"));
+    axis.set_value(made.nodes);
+    cell.set_name(absl::StrCat(cell.name(), made.nodes));
   }
   for (const records::Opponent& opponent : made.opponents)
     *cell.add_opponents() = opponent;

@@ -19,7 +19,7 @@ struct MadeCell {
   std::vector<records::Opponent> opponents = {};
   std::string target = "small";
   bool lossless = true;
-  std::string gamma = {};  // of its policy, along an axis
+  std::string nodes = {};  // of its policy, along an axis
   double level_ms = 0;     // of drafting, a round of one level
   records::Evidence evidence = records::UNKNOWN;
   int differs = -1;  // the prompt whose text is not plain decoding's

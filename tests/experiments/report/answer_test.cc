@@ -142,8 +142,8 @@ TEST_F(AnswerTest, NamesAMethodsOwnAxisByItsLastWord) {
                                {"tree", 0, 3, {}, "small", true, "8"}});
   const std::string text = AnswerText(MakeAnswer(set), "");
   EXPECT_THAT(
-      text, AllOf(HasSubstr("\ntree, gamma=8 "), HasSubstr("\ntree, gamma=4 "),
-                  HasSubstr("T = 0 tree, gamma=8, ")));
+      text, AllOf(HasSubstr("\ntree, nodes=8 "), HasSubstr("\ntree, nodes=4 "),
+                  HasSubstr("T = 0 tree, nodes=8, ")));
 }
 
 TEST_F(AnswerTest, FitsFortyLinesOfAHundredColumns) {
@@ -231,10 +231,10 @@ TEST_F(AnswerTest, RowsOfAnAxisStandAfterTheirOwnReference) {
              {"tree", 0, 0.3, {Held(2, kReference)}, "small", true, "32"}});
   const Answer answer = MakeAnswer(set);
   const std::string text = AnswerText(answer, "");
-  EXPECT_THAT(text, ContainsRegex("\nreference +0\\.7[0-9] .*chain, gamma=4\n"
-                                  "tree, gamma=4 .*slower.*\n"
-                                  "reference +0\\.2[0-9] .*chain, gamma=32\n"
-                                  "tree, gamma=32 .*faster"));
+  EXPECT_THAT(text, ContainsRegex("\nreference +0\\.7[0-9] .*chain, nodes=4\n"
+                                  "tree, nodes=4 .*slower.*\n"
+                                  "reference +0\\.2[0-9] .*chain, nodes=32\n"
+                                  "tree, nodes=32 .*faster"));
   EXPECT_THAT(text, HasSubstr("faster than the reference beside it"));
 }
 

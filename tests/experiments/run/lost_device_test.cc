@@ -99,7 +99,7 @@ class LostDevice : public FolderTest {
                   "methods:\n"
                   "  ngram:\n"
                   "    drafters: [{name: ngram}]\n"
-                  "    policy: {name: chain, gamma: 2}\n"
+                  "    policy: {name: chain, nodes: 2}\n"
                   "    verifier: {name: greedy}\n"
                   "sampling: {temperature: 0}\n"));
     return folder;

@@ -48,20 +48,21 @@ class Experimenter {
                   "{\"id\": \"b\", \"ids\": [1, 9, 4, 30]}\n"
                   "{\"id\": \"c\", \"ids\": [2, 7, 7, 8, 20, 21, 22]}\n");
     const auto file = ParseYaml(
-        absl::StrCat("question: Does a run survive?\n"
-                     "target: {directory: ",
-                     std::filesystem::absolute(GoldenFolder("llama")).string(),
-                     ", weights: bf16}\n"
-                     "workload: {file: ",
-                     folder_.path(),
-                     "/prompts.jsonl}\n"
-                     "limits: {max_new_tokens: 9, ignore_eos: true}\n"
-                     "methods:\n"
-                     "  copy:\n"
-                     "    models: {copy: {directory: target, weights: q8}}\n"
-                     "    drafters: [{name: small_model, model: copy}]\n"
-                     "    policy: {name: best_first, budget: 9, max_depth: 4}\n"
-                     "    verifier: {name: without_replacement}\n"),
+        absl::StrCat(
+            "question: Does a run survive?\n"
+            "target: {directory: ",
+            std::filesystem::absolute(GoldenFolder("llama")).string(),
+            ", weights: bf16}\n"
+            "workload: {file: ",
+            folder_.path(),
+            "/prompts.jsonl}\n"
+            "limits: {max_new_tokens: 9, ignore_eos: true}\n"
+            "methods:\n"
+            "  copy:\n"
+            "    models: {copy: {directory: target, weights: q8}}\n"
+            "    drafters: [{name: small_model, model: copy}]\n"
+            "    policy: {name: best_first, most_draws: 9, levels: 4}\n"
+            "    verifier: {name: without_replacement}\n"),
         "experiment.yaml");
     Check(file.ok(), file.status().message());
     auto experiment = ReadExperiment(*file, {});

@@ -73,7 +73,7 @@ TEST(PreparedRun, GivesEveryCellABaselineLikeItselfInAllElse) {
           "methods:\n"
           "  ngram:\n"
           "    drafters: [{name: ngram, sampling: {temperature: 0.5}}]\n"
-          "    policy: {name: chain, gamma: 3}\n"
+          "    policy: {name: chain, nodes: 3}\n"
           "    verifier: {name: multi_round}\n"
           "matrix:\n"
           "  sampling.temperature: [0, 1]\n"
@@ -162,7 +162,7 @@ TEST(RunEstimate, CountsThePassesOfEveryCell) {
     EXPECT_NEAR(found[1] / round, 1, 1e-9) << method;
     EXPECT_NEAR(found[0] / round * (levels + 1), 1, 1e-9) << method;
   };
-  expect("    policy: {name: chain, gamma: 3}\n", 3, 3);
+  expect("    policy: {name: chain, nodes: 3}\n", 3, 3);
   const std::string tree = "    policy: {name: expansion, branching: [2, 2]}\n";
   expect(tree, 6, 2);
   // Of 6 nodes on 2 levels at most 5 paths of 3 rows.
@@ -174,7 +174,7 @@ TEST(PreparedRun, KnowsWhichCellsCarryState) {
                                "methods:\n"
                                "  ngram:\n"
                                "    drafters: [{name: ngram, reset: never}]\n"
-                               "    policy: {name: chain, gamma: 3}\n"
+                               "    policy: {name: chain, nodes: 3}\n"
                                "    verifier: {name: multi_round}\n";
   ModelShelf shelf(OneThread());
   const auto run = Prepare(learning, shelf);
@@ -220,7 +220,7 @@ TEST(Check, WarnsWhereADraftedLevelCostsMoreThanAPass) {
             "methods:\n"
             "  a:\n",
             drafter,
-            "    policy: {name: chain, gamma: 2}\n"
+            "    policy: {name: chain, nodes: 2}\n"
             "    verifier: {name: multi_round}\n")));
     EXPECT_EQ(outcome.code, 0) << outcome.output;
     return outcome.err;

@@ -25,7 +25,7 @@ methods:
     verifier: {name: multi_round}
   grammar:
     drafters: [{name: grammar, file: pattern.txt}]
-    policy: {name: chain, gamma: 2}
+    policy: {name: chain, nodes: 2}
     verifier: {name: multi_round}
   unigram:
     drafters: [{name: unigram, counts: counts.safetensors}]
@@ -34,17 +34,17 @@ methods:
   eagle:
     models: {head: {heads: head}}
     drafters: [{name: eagle, head: head}]
-    policy: {name: chain, gamma: 2}
+    policy: {name: chain, nodes: 2}
     verifier: {name: multi_round}
   retokenized:
     models: {other: {directory: other}}
     drafters: [{name: retokenized, model: other}]
-    policy: {name: chain, gamma: 2}
+    policy: {name: chain, nodes: 2}
     verifier: {name: multi_round}
   rest:
     models: {library: {index: library}}
     drafters: [{name: rest, index: library}]
-    policy: {name: chain, gamma: 2}
+    policy: {name: chain, nodes: 2}
     verifier: {name: multi_round}
 """
 

@@ -120,7 +120,7 @@ methods:
     verifier: {{name: multi_round}}
   learns:
     drafters: [{{name: ngram, reset: never, history: 0}}]
-    policy: {{name: chain, gamma: 3}}
+    policy: {{name: chain, nodes: 3}}
     verifier: {{name: match}}
 """)
 
@@ -342,7 +342,7 @@ methods:
     policy:
       name: sequoia
       calibration: !include {in_yaml(ROOT / 'configs/calibrations/pycode_draft_1.yaml')}
-      budget: measured
+      nodes: measured
     verifier: {{name: without_replacement}}
 acceptance: !include acceptance.yaml
 """)

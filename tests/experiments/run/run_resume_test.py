@@ -160,7 +160,7 @@ class RunTest(RunCase):
         learning = EXPERIMENT.replace("matrix:", """\
   warm:
     drafters: [{name: ngram, reset: never, history: 0}]
-    policy: {name: chain, gamma: 3}
+    policy: {name: chain, nodes: 3}
     verifier: {name: match}
 matrix:""")
         for batch in (1, 2):
@@ -303,7 +303,7 @@ matrix:""")
         method.write_text(
             f"models: {{draft: {{directory: {in_yaml(drafter)}}}}}\n"
             "drafters: [{name: small_model, model: draft}]\n"
-            "policy: {name: chain, gamma: 2}\nverifier: {name: multi_round}\n")
+            "policy: {name: chain, nodes: 2}\nverifier: {name: multi_round}\n")
         done = run("generate", "--model", "models/pycode-target", "--prompt",
                    "x", "--method", method)
         self.assertEqual(done.returncode, 2, done.stdout)

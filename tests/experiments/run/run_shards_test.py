@@ -35,7 +35,7 @@ methods:
     verifier: {{name: multi_round}}
   ngram:
     drafters: [{{name: ngram, history: 0}}]
-    policy: {{name: chain, gamma: 3}}
+    policy: {{name: chain, nodes: 3}}
     verifier: {{name: multi_round}}
 matrix:
   sampling.temperature: [0, 1]
@@ -43,7 +43,7 @@ matrix:
 WARM = """\
   warm:
     drafters: [{name: ngram, reset: never, history: 0}]
-    policy: {name: chain, gamma: 3}
+    policy: {name: chain, nodes: 3}
     verifier: {name: match}
 matrix:"""
 

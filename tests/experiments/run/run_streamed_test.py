@@ -56,16 +56,16 @@ methods:
   small:
     models: {{draft: {{directory: {in_yaml(DRAFT)}}}}}
     drafters: [{{name: small_model, model: draft}}]
-    policy: {{name: chain, gamma: 3}}
+    policy: {{name: chain, nodes: 3}}
     verifier: {{name: multi_round}}
   copy:
     models: {{copy: {{directory: target, weights: q8}}}}
     drafters: [{{name: skip, weights: copy}}]
-    policy: {{name: chain, gamma: 3}}
+    policy: {{name: chain, nodes: 3}}
     verifier: {{name: multi_round}}
   warm:
     drafters: [{{name: ngram, reset: never, history: 0}}]
-    policy: {{name: chain, gamma: 3}}
+    policy: {{name: chain, nodes: 3}}
     verifier: {{name: match}}
 matrix:
   sampling.temperature: [0, 1]

@@ -48,12 +48,12 @@ constexpr char kCold[] =
     "methods:\n"
     "  cold:\n"
     "    drafters: [{name: ngram}]\n"
-    "    policy: {name: chain, gamma: 2}\n"
+    "    policy: {name: chain, nodes: 2}\n"
     "    verifier: {name: multi_round}\n";
 constexpr char kWarm[] =
     "  warm:\n"
     "    drafters: [{name: ngram, reset: never}]\n"
-    "    policy: {name: chain, gamma: 2}\n"
+    "    policy: {name: chain, nodes: 2}\n"
     "    verifier: {name: multi_round}\n";
 
 // Counts how often it is asked.

@@ -48,7 +48,7 @@ TEST(ToRecord, TellsProbesFromWhatWasDrafted) {
       std::make_unique<Planter>(
           std::make_unique<TableDrafter>(draft),
           std::make_shared<const std::vector<float>>(std::vector<float>{3, 0})),
-      "chain {gamma: 2}"));
+      "chain {nodes: 2}"));
   auto decoder = WithTrunks(*target, "multi_round", std::move(trunks));
   ASSERT_TRUE(decoder.ok()) << decoder.status();
   decoder->KeepFacts();

@@ -158,7 +158,7 @@ TEST(Shipped, DraftersLeaveGreedyTextAsItIs) {
   ASSERT_EQ(plain.code, 0) << plain.output;
   EXPECT_THAT(plain.out, HasSubstr("\n    "));
   for (const char* policy :
-       {"{name: chain, gamma: 4}", "{name: expansion, branching: [2, 2, 1]}"}) {
+       {"{name: chain, nodes: 4}", "{name: expansion, branching: [2, 2, 1]}"}) {
     const std::string method =
         WriteTestFile(absl::StrCat(both, "policy: ", policy, "\n"));
     const Outcome drafted =

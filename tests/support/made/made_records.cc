@@ -38,6 +38,7 @@ void AddTrunk(const std::string& drafter, records::DrawKind kind,
   records::Trunk& trunk = *cell.add_trunks();
   trunk.set_drafter(drafter);
   trunk.set_policy("expansion");
+  trunk.set_chain(false);
   trunk.set_draws(kind);
 }
 

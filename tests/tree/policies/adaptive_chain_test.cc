@@ -46,14 +46,14 @@ TrunkTree Grown(const AdaptiveChainOptions& options, DrawKind draw_kind,
 
 TEST(AdaptiveChain, ASureDrafterDraftsTheWholeLength) {
   for (OnLow on_low : {OnLow::kKeepAndStop, OnLow::kDrop, OnLow::kStopBefore})
-    EXPECT_EQ(ToText(Grown({.gamma = 3, .threshold = 0.9, .on_low = on_low},
+    EXPECT_EQ(ToText(Grown({.nodes = 3, .threshold = 0.9, .on_low = on_low},
                            DrawKind::kIndependent)),
               "9(1(2(3)))");
 }
 
 TEST(AdaptiveChain, ThresholdZeroNeverStops) {
   for (OnLow on_low : {OnLow::kKeepAndStop, OnLow::kDrop, OnLow::kStopBefore})
-    EXPECT_EQ(Grown({.gamma = 8, .threshold = 0, .on_low = on_low},
+    EXPECT_EQ(Grown({.nodes = 8, .threshold = 0, .on_low = on_low},
                     DrawKind::kIndependent)
                   .size(),
               9);
@@ -63,7 +63,7 @@ TEST(AdaptiveChain, KeepAndStopKeepsTheUnsureTokenAndDraftsNoFurther) {
   for (DrawKind draw_kind : kDrawKinds) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       const TrunkTree tree =
-          Grown({.gamma = 8, .threshold = 0.4}, draw_kind, seed);
+          Grown({.nodes = 8, .threshold = 0.4}, draw_kind, seed);
       ASSERT_EQ(tree.size(), 5) << ToText(tree);
       EXPECT_EQ(tree.draws(3).size(), 1);
       EXPECT_FALSE(tree.draws(3)[0].dropped());
@@ -77,7 +77,7 @@ TEST(AdaptiveChain, DropGivesTheUnsureTokenUpAsARefusedRound) {
   for (DrawKind draw_kind : kDrawKinds) {
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
       const TrunkTree tree =
-          Grown({.gamma = 5, .threshold = 0.3, .on_low = OnLow::kDrop},
+          Grown({.nodes = 5, .threshold = 0.3, .on_low = OnLow::kDrop},
                 draw_kind, seed);
       ASSERT_GE(tree.size(), 4) << ToText(tree);
       ASSERT_EQ(tree.draws(3).size(), 1);
@@ -98,11 +98,11 @@ TEST(AdaptiveChain, StopBeforeSpendsNoDraw) {
     for (std::uint64_t seed = 0; seed < 20; ++seed)
       EXPECT_EQ(
           ToText(Grown(
-              {.gamma = 8, .threshold = 0.4, .on_low = OnLow::kStopBefore},
+              {.nodes = 8, .threshold = 0.4, .on_low = OnLow::kStopBefore},
               draw_kind, seed)),
           "9(1(2(3)))");
     EXPECT_GE(
-        Grown({.gamma = 8, .threshold = 0.3, .on_low = OnLow::kStopBefore},
+        Grown({.nodes = 8, .threshold = 0.3, .on_low = OnLow::kStopBefore},
               draw_kind)
             .size(),
         5)
@@ -126,7 +126,7 @@ int Length(const AdaptiveChain& policy) {
 }
 
 TEST(AdaptiveChain, GrowsByTwoAndShrinksByOne) {
-  AdaptiveChain policy({.gamma = 3, .threshold = 0, .adjust = true});
+  AdaptiveChain policy({.nodes = 3, .threshold = 0, .adjust = true});
   EXPECT_EQ(Length(policy), 3);
   ObserveRound(policy, ParseTree("9(1(2(3)))"), 3);
   EXPECT_EQ(Length(policy), 5);
@@ -138,7 +138,7 @@ TEST(AdaptiveChain, GrowsByTwoAndShrinksByOne) {
 
 TEST(AdaptiveChain, StaysBetweenOneAndItsMaximum) {
   AdaptiveChain policy(
-      {.gamma = 2, .threshold = 0, .adjust = true, .max_gamma = 3});
+      {.nodes = 2, .threshold = 0, .adjust = true, .max_nodes = 3});
   ObserveRound(policy, ParseTree("9(1(2))"), 2);
   EXPECT_EQ(Length(policy), 3);
   for (int round = 0; round < 5; ++round)
@@ -151,24 +151,24 @@ TEST(AdaptiveChain, AFirstLengthAboveItsMaximumIsRefused) {
     return BuildPolicy(ParseYaml(Section(spec), spec).value()).status();
   };
   const absl::Status status =
-      build("adaptive_chain {gamma: 5, adjust: true, max_gamma: 4}");
+      build("adaptive_chain {nodes: 5, adjust: true, max_nodes: 4}");
   EXPECT_THAT(std::string(status.message()),
-              testing::HasSubstr("must be at least gamma"));
+              testing::HasSubstr("must be at least nodes"));
   EXPECT_THAT(
-      std::string(build("adaptive_chain {gamma: 3, max_gamma: 4}").message()),
+      std::string(build("adaptive_chain {nodes: 3, max_nodes: 4}").message()),
       testing::HasSubstr("belongs to adjust"));
   EXPECT_TRUE(
-      build("adaptive_chain {gamma: 4, adjust: true, max_gamma: 4}").ok());
+      build("adaptive_chain {nodes: 4, adjust: true, max_nodes: 4}").ok());
 }
 
 TEST(AdaptiveChain, WithoutAdjustNothingIsLearnt) {
-  AdaptiveChain policy({.gamma = 2, .threshold = 0});
+  AdaptiveChain policy({.nodes = 2, .threshold = 0});
   ObserveRound(policy, ParseTree("9(1(2))"), 2);
   EXPECT_EQ(Length(policy), 2);
 }
 
 TEST(AdaptiveChain, ARoundThatDrewNothingChangesNothing) {
-  AdaptiveChain policy({.gamma = 3, .threshold = 0, .adjust = true});
+  AdaptiveChain policy({.nodes = 3, .threshold = 0, .adjust = true});
   ObserveRound(policy, ParseTree("9"), 0);
   EXPECT_EQ(Length(policy), 3);
   // Another trunk drew, this one did not.
@@ -177,7 +177,7 @@ TEST(AdaptiveChain, ARoundThatDrewNothingChangesNothing) {
 }
 
 TEST(AdaptiveChain, ADroppedDrawDoesNotCount) {
-  AdaptiveChain policy({.gamma = 3, .threshold = 0, .adjust = true});
+  AdaptiveChain policy({.nodes = 3, .threshold = 0, .adjust = true});
   ObserveRound(policy, ParseTree("9(~1)"), 0);
   EXPECT_EQ(Length(policy), 3);
   ObserveRound(policy, ParseTree("9(1(~2))"), 1);
@@ -185,7 +185,7 @@ TEST(AdaptiveChain, ADroppedDrawDoesNotCount) {
 }
 
 TEST(AdaptiveChain, OnlyItsOwnTrunkCounts) {
-  AdaptiveChain policy({.gamma = 3, .threshold = 0, .adjust = true});
+  AdaptiveChain policy({.nodes = 3, .threshold = 0, .adjust = true});
   const DraftTree tree = ParseTree("9(1(2) | 1 3(4(5)))");
   ASSERT_EQ(tree.node(3).token, 3);
   policy.Observe({tree, {.path = {3, 4, 5}}, 0});
@@ -206,7 +206,7 @@ double ThresholdAfter(AdaptiveChain& policy, int accepted) {
 
 TEST(AdaptiveChain, RefitsItsThresholdTowardsItsGoal) {
   AdaptiveChain policy(
-      {.gamma = 4, .threshold = 0.5, .goal = 0.5, .step = 0.1});
+      {.nodes = 4, .threshold = 0.5, .goal = 0.5, .step = 0.1});
   const auto expect_near = [](double is, double should) {
     EXPECT_NEAR(is, should, 1e-12);
   };
@@ -220,12 +220,12 @@ TEST(AdaptiveChain, RefitsItsThresholdTowardsItsGoal) {
 
 TEST(AdaptiveChain, RefitsDownwardsOnlyIfTheChainCouldHaveBeenLonger) {
   AdaptiveChain longest(
-      {.gamma = 3, .threshold = 0.5, .goal = 0.4, .step = 0.1});
+      {.nodes = 3, .threshold = 0.5, .goal = 0.4, .step = 0.1});
   EXPECT_EQ(ThresholdAfter(longest, 3), 0.5);
   EXPECT_EQ(ThresholdAfter(longest, 0), 0.6);  // the mean is 1/4
   // Full length is what `adjust` has made of it, before the round.
   AdaptiveChain both(
-      {.gamma = 3, .threshold = 0.5, .adjust = true, .goal = 0.4, .step = 0.1});
+      {.nodes = 3, .threshold = 0.5, .adjust = true, .goal = 0.4, .step = 0.1});
   EXPECT_EQ(ThresholdAfter(both, 3), 0.5);
   EXPECT_EQ(both.State()[0], 5);
   EXPECT_EQ(ThresholdAfter(both, 3), 0.4);
@@ -233,7 +233,7 @@ TEST(AdaptiveChain, RefitsDownwardsOnlyIfTheChainCouldHaveBeenLonger) {
 
 TEST(AdaptiveChain, KeepsTheThresholdBetweenNoneAndOne) {
   AdaptiveChain policy(
-      {.gamma = 4, .threshold = 0.5, .goal = 0.4, .step = 0.8});
+      {.nodes = 4, .threshold = 0.5, .goal = 0.4, .step = 0.8});
   EXPECT_EQ(ThresholdAfter(policy, 0), 1);
   EXPECT_EQ(ThresholdAfter(policy, 0), 1);
   EXPECT_NEAR(ThresholdAfter(policy, 3), 0.2, 1e-12);
@@ -243,7 +243,7 @@ TEST(AdaptiveChain, KeepsTheThresholdBetweenNoneAndOne) {
 TEST(AdaptiveChain, DraftsByTheThresholdAsItWasRefitted) {
   // The fourth token has mass 0.1, 0.25 or 0.35, and stops the chain at 0.4.
   AdaptiveChain policy(
-      {.gamma = 6, .threshold = 0.4, .goal = 0.4, .step = 0.4});
+      {.nodes = 6, .threshold = 0.4, .goal = 0.4, .step = 0.4});
   EXPECT_EQ(Length(policy), 4);
   EXPECT_EQ(ThresholdAfter(policy, 3), 0);
   EXPECT_EQ(Length(policy), 6);
@@ -255,7 +255,7 @@ TEST(AdaptiveChain, DraftsByTheThresholdAsItWasRefitted) {
 
 TEST(AdaptiveChain, RefitsByItsOwnTrunkAndNotWithoutADraft) {
   AdaptiveChain policy(
-      {.gamma = 4, .threshold = 0.5, .goal = 0.5, .step = 0.1});
+      {.nodes = 4, .threshold = 0.5, .goal = 0.5, .step = 0.1});
   const std::vector<double> first = policy.State();
   ObserveRound(policy, ParseTree("9"), 0);
   ObserveRound(policy, ParseTree("9( | 1(2))"), 1);
@@ -268,20 +268,20 @@ TEST(AdaptiveChain, RefitsByItsOwnTrunkAndNotWithoutADraft) {
 
 // A device that runs rounds alone would draft by the threshold of the first.
 TEST(AdaptiveChain, HasNoTwinOnADevice) {
-  EXPECT_EQ(AdaptiveChain({.gamma = 3, .goal = 0.5}).twin().name, "");
+  EXPECT_EQ(AdaptiveChain({.nodes = 3, .goal = 0.5}).twin().name, "");
 }
 
 // The length alone is learnt, or the threshold alone.
 TEST(AdaptiveChain, LearnsOnlyWhatItIsToldTo) {
-  AdaptiveChain lengths({.gamma = 4, .threshold = 0.5, .adjust = true});
+  AdaptiveChain lengths({.nodes = 4, .threshold = 0.5, .adjust = true});
   EXPECT_EQ(ThresholdAfter(lengths, 0), 0.5);
-  AdaptiveChain thresholds({.gamma = 3, .threshold = 0.5, .goal = 0.5});
+  AdaptiveChain thresholds({.nodes = 3, .threshold = 0.5, .goal = 0.5});
   EXPECT_EQ(ThresholdAfter(thresholds, 0), 0.501);
   EXPECT_EQ(thresholds.State()[0], 3);
 }
 
 TEST(AdaptiveChain, ACloneHasTheLengthThatWasLearnt) {
-  AdaptiveChain policy({.gamma = 3, .threshold = 0, .adjust = true});
+  AdaptiveChain policy({.nodes = 3, .threshold = 0, .adjust = true});
   const std::vector<double> first = policy.State();
   EXPECT_FALSE(first.empty());
   ObserveRound(policy, ParseTree("9(1(2(3)))"), 3);

@@ -37,7 +37,7 @@ CostCurve Steep() {
 AutoOptions Options(CostCurve target_ms, double draft_ms = 0.05) {
   AutoOptions options;
   options.hardware.limits = {
-      .acceptance = {0.5, 0.2, 0.08, 0.04}, .budget = 32, .max_depth = 8};
+      .acceptance = {0.5, 0.2, 0.08, 0.04}, .nodes = 32, .levels = 8};
   options.hardware.target_ms = std::move(target_ms);
   options.hardware.draft_ms = draft_ms;
   return options;
@@ -77,7 +77,7 @@ int Play(AutoShape& policy, int accepted) {
 TEST(AutoShape, DraftsLessWhereSequencesShareAPassThatGrowsWithItsRows) {
   AutoOptions options =
       Options(*CostCurve::FromMap("cliff", {{1, 1}, {16, 3}, {64, 16}}), 0.01);
-  options.hardware.limits.budget = 7;
+  options.hardware.limits.nodes = 7;
   const int alone = Make(options)->shape().size() - 1;
   options.hardware.sequences = 8;
   const int together = Make(options)->shape().size() - 1;
@@ -166,7 +166,7 @@ TEST(AutoShape, DraftsDeeperWhereEverythingIsAccepted) {
 AutoOptions OneRank() {
   AutoOptions options =
       Options(*CostCurve::FromMap("flat", {{1, 1}, {2, 1}}), 0);
-  options.hardware.limits = {.acceptance = {0.5}, .budget = 1};
+  options.hardware.limits = {.acceptance = {0.5}, .nodes = 1};
   options.memory = 4;
   return options;
 }

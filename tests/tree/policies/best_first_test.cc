@@ -79,12 +79,12 @@ class Watched : public TreePolicy {
     for (int node : slots) best = std::max(best, Worth(tree, node));
     const std::string text = ToText(tree);
     if (next.empty()) {
-      EXPECT_TRUE(Draws(tree) == options_.budget || slots.empty() ||
+      EXPECT_TRUE(Draws(tree) == options_.most_draws || slots.empty() ||
                   best < options_.min_value + kRounding)
           << "stopped early: " << text;
       return next;
     }
-    EXPECT_LT(Draws(tree), options_.budget) << text;
+    EXPECT_LT(Draws(tree), options_.most_draws) << text;
     EXPECT_GE(best, options_.min_value - kRounding) << text;
     if (tree.proposal(next[0].node) == nullptr) {
       ExpectBestUnproposed(tree, slots, next);
@@ -108,8 +108,8 @@ class Watched : public TreePolicy {
   std::vector<int> Slots(const TrunkTree& tree) const {
     std::vector<int> slots;
     for (int node = 0; node < tree.size(); ++node)
-      if (tree.open(node) && (options_.max_depth == 0 ||
-                              tree.node(node).depth < options_.max_depth))
+      if (tree.open(node) &&
+          (options_.levels == 0 || tree.node(node).depth < options_.levels))
         slots.push_back(node);
     return slots;
   }
@@ -174,7 +174,8 @@ TEST(BestFirst, DrawsTheBestSlotUntilTheBudgetIsSpent) {
     for (std::uint64_t seed = 0; seed < 30; ++seed) {
       for (bool zeros : {false, true}) {
         SCOPED_TRACE(absl::StrCat(Name(draw_kind), ", seed ", seed));
-        const TrunkTree tree = Grown({.budget = 12}, draw_kind, seed, zeros);
+        const TrunkTree tree =
+            Grown({.most_draws = 12}, draw_kind, seed, zeros);
         EXPECT_EQ(AllDraws(tree), 12) << ToText(tree);
       }
     }
@@ -184,7 +185,8 @@ TEST(BestFirst, DrawsTheBestSlotUntilTheBudgetIsSpent) {
 TEST(BestFirst, ARepeatedDrawCostsAsMuchAsANewOne) {
   bool repeated = false;
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
-    const TrunkTree tree = Grown({.budget = 10}, DrawKind::kIndependent, seed);
+    const TrunkTree tree =
+        Grown({.most_draws = 10}, DrawKind::kIndependent, seed);
     EXPECT_EQ(AllDraws(tree), 10);
     repeated = repeated || tree.size() < 11;
   }
@@ -194,7 +196,7 @@ TEST(BestFirst, ARepeatedDrawCostsAsMuchAsANewOne) {
 TEST(BestFirst, SiblingsWithoutReplacementAreDistinct) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     const TrunkTree tree =
-        Grown({.budget = 14}, DrawKind::kWithoutReplacement, seed);
+        Grown({.most_draws = 14}, DrawKind::kWithoutReplacement, seed);
     EXPECT_EQ(tree.size(), 15) << ToText(tree);
   }
 }
@@ -203,11 +205,11 @@ TEST(BestFirst, StopsAtItsDepthAndAtItsLeastValue) {
   for (DrawKind draw_kind : kDrawKinds) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       const TrunkTree flat =
-          Grown({.budget = 30, .max_depth = 2}, draw_kind, seed);
+          Grown({.most_draws = 30, .levels = 2}, draw_kind, seed);
       for (int node = 0; node < flat.size(); ++node)
         EXPECT_LE(flat.node(node).depth, 2) << ToText(flat);
       const TrunkTree worthy =
-          Grown({.budget = 100, .min_value = 0.05}, draw_kind, seed);
+          Grown({.most_draws = 100, .min_value = 0.05}, draw_kind, seed);
       EXPECT_LT(AllDraws(worthy), 100) << "never stopped";
     }
   }
@@ -218,9 +220,9 @@ TEST(BestFirst, ADecayKeepsTreesShallow) {
     int levels = 0;
     int decayed = 0;
     for (std::uint64_t seed = 0; seed < 30; ++seed) {
-      const TrunkTree deep = Grown({.budget = 12}, draw_kind, seed);
+      const TrunkTree deep = Grown({.most_draws = 12}, draw_kind, seed);
       const TrunkTree flat =
-          Grown({.budget = 12, .decay = 0.5}, draw_kind, seed);
+          Grown({.most_draws = 12, .decay = 0.5}, draw_kind, seed);
       EXPECT_EQ(AllDraws(flat), 12);
       for (int node = 0; node < deep.size(); ++node)
         levels += deep.node(node).depth;
@@ -240,7 +242,7 @@ TEST(BestFirst, ABoundOnThePassLimitsWhatIsProposedTogether) {
                                   .seed = static_cast<int>(seed),
                                   .sharpness = 2.5}));
         const TrunkTree tree = MustDraft(
-            drafter, Watched({.budget = 14, .decay = 0.9, .beams = beams}),
+            drafter, Watched({.most_draws = 14, .decay = 0.9, .beams = beams}),
             {.draw_kind = draw_kind, .seed = seed});
         EXPECT_EQ(AllDraws(tree), 14);
         for (const std::vector<int>& pass : drafter.passes())
@@ -258,7 +260,7 @@ TEST(BestFirst, TheFirstSlotIsTheRootsAndALowerNodeComesFirstOnATie) {
     return Distribution::Dense(std::vector<double>(4, 0.25));
   });
   const TrunkTree tree =
-      MustDraft(drafter, BestFirst({.budget = 6}),
+      MustDraft(drafter, BestFirst({.most_draws = 6}),
                 {.draw_kind = DrawKind::kWithoutReplacement});
   EXPECT_EQ(tree.draws(0).size(), 4) << "its fourth slot ties with the others";
   EXPECT_EQ(drafter.passes(),

@@ -54,7 +54,7 @@ int DrawsAt(const TrunkTree& tree, int node) {
 }
 
 TEST(Chain, IsALineOfGammaDraws) {
-  ForEachTree("chain {gamma: 4}", [](const TrunkTree& tree, auto& drafter) {
+  ForEachTree("chain {nodes: 4}", [](const TrunkTree& tree, auto& drafter) {
     ASSERT_EQ(tree.size(), 5);
     for (int node = 0; node < 4; ++node) {
       EXPECT_EQ(DrawsAt(tree, node), 1);
@@ -69,16 +69,17 @@ TEST(Chain, IsALineOfGammaDraws) {
 
 TEST(Sequences, EveryNodeMakesAsManyDrawsAsLedToIt) {
   bool shared = false;
-  ForEachTree("sequences {count: 4, gamma: 3}", [&shared](const TrunkTree& tree,
-                                                          auto& drafter) {
-    EXPECT_EQ(DrawsAt(tree, 0), 4);
-    for (int node = 1; node < tree.size(); ++node) {
-      const bool last = tree.node(node).depth == 3;
-      EXPECT_EQ(DrawsAt(tree, node), last ? 0 : tree.multiplicity(node));
-      shared = shared || tree.multiplicity(node) > 1;
-    }
-    EXPECT_EQ(drafter.passes().size(), 3);
-  });
+  ForEachTree("sequences {width: 4, levels: 3}",
+              [&shared](const TrunkTree& tree, auto& drafter) {
+                EXPECT_EQ(DrawsAt(tree, 0), 4);
+                for (int node = 1; node < tree.size(); ++node) {
+                  const bool last = tree.node(node).depth == 3;
+                  EXPECT_EQ(DrawsAt(tree, node),
+                            last ? 0 : tree.multiplicity(node));
+                  shared = shared || tree.multiplicity(node) > 1;
+                }
+                EXPECT_EQ(drafter.passes().size(), 3);
+              });
   EXPECT_TRUE(shared) << "no two chains ever agreed";
 }
 
@@ -138,7 +139,7 @@ TEST(Static, GrowsTheStatedPaths) {
 }
 
 TEST(Sequoia, GrowsTheShapeItPlans) {
-  const std::string spec = "sequoia {acceptance: [0.6, 0.2, 0.1], budget: 9}";
+  const std::string spec = "sequoia {acceptance: [0.6, 0.2, 0.1], nodes: 9}";
   const absl::StatusOr<ShapePlan> plan =
       PlanShape(ParseYaml(Section(spec), spec).value());
   ASSERT_TRUE(plan.ok()) << plan.status();
@@ -172,18 +173,21 @@ struct Promise {
 
 TEST(Policies, OfThisProjectPromiseWhatTheyKeep) {
   const std::vector<Promise> promises = {
-      {"chain {gamma: 2}", true, true},
-      {"sequences {count: 2, gamma: 2}", false, true, {DrawKind::kIndependent}},
+      {"chain {nodes: 2}", true, true},
+      {"sequences {width: 2, levels: 2}",
+       false,
+       true,
+       {DrawKind::kIndependent}},
       {"expansion {branching: [2, 1]}", false, true},
       {"static {paths: [[0], [1]]}", false, true},
-      {"sequoia {acceptance: [0.5, 0.3], budget: 4}", false, true},
-      {"best_first {budget: 3}", false, false},
-      {"expand_rerank {top_k: 2, depth: 2, total: 3}",
+      {"sequoia {acceptance: [0.5, 0.3], nodes: 4}", false, true},
+      {"best_first {most_draws: 3}", false, false},
+      {"expand_rerank {width: 2, levels: 2, nodes: 3}",
        false,
        true,
        {DrawKind::kDeterministic}},
-      {"adaptive_chain {gamma: 2}", true, true},
-      {"auto {acceptance: [0.6, 0.2], budget: 2, target_ms: {1: 1, 3: 1.2}}",
+      {"adaptive_chain {nodes: 2}", true, true},
+      {"auto {acceptance: [0.6, 0.2], nodes: 2, target_ms: {1: 1, 3: 1.2}}",
        false, true}};
   for (const Promise& promise : promises) {
     const PolicyTraits traits = PolicyOf(promise.spec)->traits();

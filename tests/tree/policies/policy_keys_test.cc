@@ -1,14 +1,21 @@
 // The keys of the policies: every value up to its edge, and none beyond.
 #include <fstream>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "configs/loader/loader.h"
+#include "core/base/params.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/pairing.h"
+#include "tests/support/drafting.h"
 #include "tree/policies/catalogue.h"
+#include "tree/policies/row.h"
+#include "tree/tree_policy.h"
 
 namespace banyan {
 namespace {
@@ -25,28 +32,28 @@ std::vector<int> ParentsOf(const std::string& spec) {
 
 // `auto` with one key more.
 std::string Auto(const std::string& key) {
-  return "auto {acceptance: [0.5], budget: 2, draft_ms: 0, target_ms: "
+  return "auto {acceptance: [0.5], nodes: 2, draft_ms: 0, target_ms: "
          "{1: 1, 3: 2}, " +
          key + "}";
 }
 
 TEST(PolicyKeys, HoldUpToTheirEdges) {
   for (const std::string& spec :
-       {std::string("chain {gamma: 0}"), std::string("chain {gamma: 4096}"),
-        std::string("sequences {count: 1, gamma: 0}"),
-        std::string("sequences {count: 64, gamma: 64}"),
-        std::string("best_first {budget: 4096}"),
-        std::string("best_first {budget: 0, max_depth: 0, min_value: 0}"),
-        std::string("best_first {budget: 1, max_depth: 1, min_value: 1}"),
-        std::string("expand_rerank {top_k: 1, depth: 0, total: 0}"),
-        std::string("adaptive_chain {gamma: 1, threshold: 0}"),
-        std::string("adaptive_chain {gamma: 1, threshold: 1}"),
-        std::string("adaptive_chain {gamma: 1, on_low: keep_and_stop}"),
-        std::string("adaptive_chain {gamma: 1, on_low: drop}"),
-        std::string("adaptive_chain {gamma: 1, on_low: stop_before}"),
-        std::string("adaptive_chain {gamma: 1, adjust: true, max_gamma: 1}"),
-        std::string("adaptive_chain {gamma: 1, goal: 0.001, step: 1}"),
-        std::string("adaptive_chain {gamma: 1, goal: 0.999, step: 0.001}"),
+       {std::string("chain {nodes: 0}"), std::string("chain {nodes: 4096}"),
+        std::string("sequences {width: 1, levels: 0}"),
+        std::string("sequences {width: 64, levels: 64}"),
+        std::string("best_first {most_draws: 4096}"),
+        std::string("best_first {most_draws: 0, levels: 0, min_value: 0}"),
+        std::string("best_first {most_draws: 1, levels: 1, min_value: 1}"),
+        std::string("expand_rerank {width: 1, levels: 0, nodes: 0}"),
+        std::string("adaptive_chain {nodes: 1, threshold: 0}"),
+        std::string("adaptive_chain {nodes: 1, threshold: 1}"),
+        std::string("adaptive_chain {nodes: 1, on_low: keep_and_stop}"),
+        std::string("adaptive_chain {nodes: 1, on_low: drop}"),
+        std::string("adaptive_chain {nodes: 1, on_low: stop_before}"),
+        std::string("adaptive_chain {nodes: 1, adjust: true, max_nodes: 1}"),
+        std::string("adaptive_chain {nodes: 1, goal: 0.001, step: 1}"),
+        std::string("adaptive_chain {nodes: 1, goal: 0.999, step: 0.001}"),
         Auto("memory: 1"), Auto("trial: 1")})
     EXPECT_EQ(Build(spec), absl::OkStatus()) << spec;
 }
@@ -56,52 +63,53 @@ TEST(PolicyKeys, BeyondTheirEdgesAreRefusedByName) {
     std::string spec;
     const char* named;
   } kCases[] = {
-      {"chain {gamma: -1}", "gamma"},
-      {"chain {gamma: 4097}", "'gamma' makes up to 4097 draws a round"},
-      {"sequences {count: 1000000, gamma: 4}", "'count' makes up to 4e+06"},
-      {"sequences {count: 2147483647, gamma: 2147483647}", "more than 4096"},
-      {"best_first {budget: 1000000000}", "'budget' makes up to 1e+09"},
-      {"expand_rerank {top_k: 10, depth: 100, total: 60}",
-       "'depth' makes up to 9910"},
-      {"expand_rerank {top_k: 1000000, depth: 1, total: 60}", "more than 4096"},
-      {"adaptive_chain {gamma: 5000}", "'gamma' makes up to 5000"},
-      {"adaptive_chain {gamma: 1, adjust: true, max_gamma: 5000}",
-       "'max_gamma' makes up to 5000"},
+      {"chain {nodes: -1}", "nodes"},
+      {"chain {nodes: 4097}", "'nodes' makes up to 4097 draws a round"},
+      {"sequences {width: 1000000, levels: 4}", "'width' makes up to 4e+06"},
+      {"sequences {width: 2147483647, levels: 2147483647}", "more than 4096"},
+      {"best_first {most_draws: 1000000000}", "'most_draws' makes up to 1e+09"},
+      {"expand_rerank {width: 10, levels: 100, nodes: 60}",
+       "'levels' makes up to 9910"},
+      {"expand_rerank {width: 1000000, levels: 1, nodes: 60}",
+       "more than 4096"},
+      {"adaptive_chain {nodes: 5000}", "'nodes' makes up to 5000"},
+      {"adaptive_chain {nodes: 1, adjust: true, max_nodes: 5000}",
+       "'max_nodes' makes up to 5000"},
       {"expansion {branching: [64, 64]}", "makes up to 4160 draws a round"},
-      {"sequoia {acceptance: [0.9, 0.05], budget: 5000}",
-       "'budget' makes up to 5000 draws a round"},
-      {"auto {acceptance: [0.9, 0.05], budget: 1025, draft_ms: 0, target_ms: "
+      {"sequoia {acceptance: [0.9, 0.05], nodes: 5000}",
+       "'nodes' makes up to 5000 draws a round"},
+      {"auto {acceptance: [0.9, 0.05], nodes: 1025, draft_ms: 0, target_ms: "
        "{1: 1, 1026: 1}}",
-       "'budget' must be at most 1024"},
-      {"sequences {count: 0, gamma: 1}", "count"},
-      {"sequences {count: 1, gamma: -1}", "gamma"},
-      {"best_first {budget: -1}", "budget"},
-      {"best_first {budget: 1, max_depth: -1}", "max_depth"},
-      {"best_first {budget: 1, min_value: -0.001}", "min_value"},
-      {"best_first {budget: 1, min_value: 1.001}", "min_value"},
-      {"expand_rerank {top_k: 0, depth: 1, total: 1}", "top_k"},
-      {"expand_rerank {top_k: 1, depth: -1, total: 1}", "depth"},
-      {"expand_rerank {top_k: 1, depth: 1, total: -1}", "total"},
-      {"adaptive_chain {gamma: 0}", "gamma"},
-      {"adaptive_chain {gamma: 1, threshold: -0.001}", "threshold"},
-      {"adaptive_chain {gamma: 1, threshold: 1.001}", "threshold"},
-      {"adaptive_chain {gamma: 1, on_low: stop}", "on_low"},
-      {"adaptive_chain {gamma: 1, adjust: true, max_gamma: 0}",
-       "'max_gamma' must be at least 1"},
-      {"adaptive_chain {gamma: 1, goal: 0}", "'goal' must lie in (0, 1)"},
-      {"adaptive_chain {gamma: 1, goal: 1}", "'goal' must lie in (0, 1)"},
-      {"adaptive_chain {gamma: 1, goal: 0.5, step: 0}", "'step' must lie in"},
-      {"adaptive_chain {gamma: 1, goal: 0.5, step: 1.001}", "'step' must lie"},
-      {"adaptive_chain {gamma: 1, step: 0.1}", "'step' belongs to goal"},
-      {"adaptive_chain {gamma: 1, goal: 0.5, on_low: drop}",
+       "'nodes' must be at most 1024"},
+      {"sequences {width: 0, levels: 1}", "width"},
+      {"sequences {width: 1, levels: -1}", "levels"},
+      {"best_first {most_draws: -1}", "most_draws"},
+      {"best_first {most_draws: 1, levels: -1}", "levels"},
+      {"best_first {most_draws: 1, min_value: -0.001}", "min_value"},
+      {"best_first {most_draws: 1, min_value: 1.001}", "min_value"},
+      {"expand_rerank {width: 0, levels: 1, nodes: 1}", "width"},
+      {"expand_rerank {width: 1, levels: -1, nodes: 1}", "levels"},
+      {"expand_rerank {width: 1, levels: 1, nodes: -1}", "nodes"},
+      {"adaptive_chain {nodes: 0}", "nodes"},
+      {"adaptive_chain {nodes: 1, threshold: -0.001}", "threshold"},
+      {"adaptive_chain {nodes: 1, threshold: 1.001}", "threshold"},
+      {"adaptive_chain {nodes: 1, on_low: stop}", "on_low"},
+      {"adaptive_chain {nodes: 1, adjust: true, max_nodes: 0}",
+       "'max_nodes' must be at least 1"},
+      {"adaptive_chain {nodes: 1, goal: 0}", "'goal' must lie in (0, 1)"},
+      {"adaptive_chain {nodes: 1, goal: 1}", "'goal' must lie in (0, 1)"},
+      {"adaptive_chain {nodes: 1, goal: 0.5, step: 0}", "'step' must lie in"},
+      {"adaptive_chain {nodes: 1, goal: 0.5, step: 1.001}", "'step' must lie"},
+      {"adaptive_chain {nodes: 1, step: 0.1}", "'step' belongs to goal"},
+      {"adaptive_chain {nodes: 1, goal: 0.5, on_low: drop}",
        "'on_low' must be keep_and_stop where there is a goal"},
-      {"adaptive_chain {gamma: 1, goal: 0.5, on_low: stop_before}",
+      {"adaptive_chain {nodes: 1, goal: 0.5, on_low: stop_before}",
        "'on_low' must be keep_and_stop where there is a goal"},
       {"expansion {branching: [2, 0]}", "branching"},
       {Auto("memory: 0"), "memory"},
       {Auto("trial: 0"), "trial"},
-      {"auto {acceptance: [0.5], budget: 2, draft_ms: 0}", "target_ms"},
-      {"auto {acceptance: [0.7, 0.7], budget: 2, target_ms: {1: 1, 3: 2}}",
+      {"auto {acceptance: [0.5], nodes: 2, draft_ms: 0}", "target_ms"},
+      {"auto {acceptance: [0.7, 0.7], nodes: 2, target_ms: {1: 1, 3: 2}}",
        "acceptance"},
   };
   for (const auto& [spec, named] : kCases) {
@@ -111,11 +119,68 @@ TEST(PolicyKeys, BeyondTheirEdgesAreRefusedByName) {
   }
 }
 
+// A key's old name, in every policy that had it.
+TEST(PolicyKeys, OldNamesNameTheNewOnes) {
+  int renamed = 0;
+  for (const PolicyRow& row : PolicyCatalogue())
+    for (const RenamedKey& key : row.renamed) {
+      const absl::Status status =
+          Build(absl::StrCat(row.name, " {", key.old_name, ": 1}"));
+      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_THAT(
+          std::string(status.message()),
+          testing::HasSubstr(absl::StrCat("the key '", key.old_name,
+                                          "' is now called '", key.name, "'")));
+      std::vector<std::string> keys;
+      for (const KeyRow& known : KeysOf(row)) keys.push_back(known.name);
+      EXPECT_THAT(keys, testing::Contains(std::string(key.name)));
+      EXPECT_THAT(keys,
+                  testing::Not(testing::Contains(std::string(key.old_name))));
+      ++renamed;
+    }
+  EXPECT_EQ(renamed, 17);
+}
+
+// The keys of its size are those that its row names.
+TEST(PolicyKeys, RowsNameTheirSizes) {
+  for (const PolicyRow& row : PolicyCatalogue()) {
+    SCOPED_TRACE(row.name);
+    std::set<std::string> keys;
+    for (const KeyRow& known : KeysOf(row)) keys.insert(known.name);
+    EXPECT_EQ(row.sizes.nodes, keys.count("nodes") > 0);
+    if (row.sizes.levels) EXPECT_EQ(keys.count("levels"), 1u);
+    if (row.sizes.width) EXPECT_EQ(keys.count("width"), 1u);
+    EXPECT_EQ(row.takes_costs,
+              keys.count("acceptance") + keys.count("target_ms") == 2);
+  }
+}
+
+TEST(PolicyKeys, ANumberOfNodesMakesAShape) {
+  const auto nodes_of = [](const std::string& spec) {
+    const PolicyTraits traits = PolicyOf(spec)->traits();
+    return std::pair(traits.nodes, traits.levels);
+  };
+  EXPECT_EQ(nodes_of("expansion {nodes: 0}"), std::pair(0, 0));
+  EXPECT_EQ(nodes_of("expansion {nodes: 1}"), std::pair(1, 1));
+  EXPECT_EQ(nodes_of("expansion {nodes: 2}"), std::pair(2, 1));
+  EXPECT_EQ(nodes_of("expansion {nodes: 8}"), std::pair(8, 4));
+  EXPECT_EQ(nodes_of("expansion {nodes: 9}"), std::pair(8, 4));
+  EXPECT_EQ(nodes_of("sequences {nodes: 8}"), std::pair(8, 4));
+  EXPECT_EQ(nodes_of("sequences {nodes: 8, width: 3}"), std::pair(6, 2));
+  EXPECT_EQ(nodes_of("sequences {nodes: 1}"), std::pair(1, 1));
+  for (const char* spec :
+       {"expansion {}", "expansion {nodes: 2, branching: [2]}", "sequences {}",
+        "sequences {nodes: 2, levels: 1}"})
+    EXPECT_THAT(std::string(Build(spec).message()),
+                testing::HasSubstr("expected one of"))
+        << spec;
+}
+
 TEST(PolicyKeys, StaticTakesExactlyOneOfItsThreeForms) {
   const std::string path = testing::TempDir() + "policy_keys_paths.json";
   std::ofstream(path) << "[[0], [0, 0]]";
   const std::string forms[] = {"paths: [[0], [0, 0]]", "file: " + path,
-                               "accuracies: [[0.5]], budget: 1"};
+                               "accuracies: [[0.5]], nodes: 1"};
   EXPECT_EQ(Build("static {}").code(), absl::StatusCode::kInvalidArgument);
   for (const std::string& one : forms) {
     EXPECT_EQ(Build("static {" + one + "}"), absl::OkStatus()) << one;
@@ -133,20 +198,19 @@ TEST(PolicyKeys, StaticTakesExactlyOneOfItsThreeForms) {
 }
 
 TEST(PolicyKeys, ACalibrationStandsForWhatItMeasured) {
-  EXPECT_THAT(
-      ParentsOf("sequoia {calibration: {acceptance: [0.5]}, budget: 1}"),
-      ElementsAre(-1, 0));
+  EXPECT_THAT(ParentsOf("sequoia {calibration: {acceptance: [0.5]}, nodes: 1}"),
+              ElementsAre(-1, 0));
   const struct {
     const char* spec;
     const char* named;
   } kCases[] = {
-      {"sequoia {calibration: {tokens: 1}, budget: 1}", "has no 'acceptance'"},
+      {"sequoia {calibration: {tokens: 1}, nodes: 1}", "has no 'acceptance'"},
       {"sequoia {calibration: {acceptance: [0.5]}, acceptance: [0.5], "
-       "budget: 1}",
+       "nodes: 1}",
        "and 'acceptance' exclude each other"},
-      {"sequoia {calibration: {acceptance: [0.5], acceptanse: 1}, budget: 1}",
+      {"sequoia {calibration: {acceptance: [0.5], acceptanse: 1}, nodes: 1}",
        "acceptanse"},
-      {"sequoia {calibration: {acceptance: half}, budget: 1}", "list"},
+      {"sequoia {calibration: {acceptance: half}, nodes: 1}", "list"},
   };
   for (const auto& [spec, named] : kCases)
     EXPECT_THAT(std::string(Build(spec).message()), testing::HasSubstr(named));
@@ -156,7 +220,7 @@ TEST(PolicyKeys, ACalibrationStandsForWhatItMeasured) {
 TEST(PolicyKeys, ACalibrationSaysWhatCalibrateWrites) {
   const auto told = [](const std::string& keys) {
     return std::string(Build("sequoia {calibration: {acceptance: [0.5], " +
-                             keys + "}, budget: 1}")
+                             keys + "}, nodes: 1}")
                            .message());
   };
   EXPECT_EQ(
@@ -205,7 +269,7 @@ TEST(PolicyKeys, ACalibrationSaysWhatCalibrateWrites) {
 
 // A level that costs a hundred passes is not drafted.
 TEST(PolicyKeys, DraftTimesOfACalibrationGiveWayToTheSectionsOwn) {
-  const std::string target = "budget: 1, target_ms: {1: 1, 2: 1}";
+  const std::string target = "nodes: 1, target_ms: {1: 1, 2: 1}";
   EXPECT_THAT(
       ParentsOf("sequoia {calibration: {acceptance: [0.5]}, " + target + "}"),
       ElementsAre(-1, 0));
@@ -216,7 +280,7 @@ TEST(PolicyKeys, DraftTimesOfACalibrationGiveWayToTheSectionsOwn) {
 }
 
 TEST(PolicyKeys, AShapeThatDependsOnTheDrawsCannotBePlanned) {
-  const std::string spec = "best_first {budget: 1}";
+  const std::string spec = "best_first {most_draws: 1}";
   const auto plan = PlanShape(ParseYaml(Section(spec), spec).value());
   EXPECT_THAT(std::string(plan.status().message()),
               testing::HasSubstr("depends on what is drawn"));

@@ -1,0 +1,109 @@
+// `nodes` of an experiment's method: what its policies become.
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_replace.h"
+#include "configs/loader/loader.h"
+#include "configs/loader/writer.h"
+#include "core/base/params.h"
+#include "experiments/plan/experiment.h"
+#include "experiments/plan/method_sections.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/experiments/plan/made_experiment.h"
+
+namespace banyan {
+namespace {
+
+using ::testing::HasSubstr;
+
+absl::StatusOr<Params> Sized(const std::string& method) {
+  return WithNodes(ParseYaml(method, "c").value());
+}
+
+// The policy, or the trunks, in YAML.
+std::string ShapeOf(const std::string& method, const char* key = "policy") {
+  const absl::StatusOr<Params> sized = Sized(method);
+  EXPECT_TRUE(sized.ok()) << sized.status();
+  const Params* shape = sized->Find(key);
+  EXPECT_EQ(sized->Find("nodes"), nullptr);
+  return shape == nullptr ? "" : ToYaml(*shape);
+}
+
+TEST(MethodNodes, SizeTheOnePolicy) {
+  EXPECT_EQ(ShapeOf("{drafters: [{name: a}], policy: {name: chain, nodes: 4}, "
+                    "nodes: 9}"),
+            "name: chain\nnodes: 9\n");
+  EXPECT_EQ(ShapeOf("{drafters: [{name: a}], nodes: measured, policy: "
+                    "{name: sequoia, acceptance: [0.5]}}"),
+            "name: sequoia\nacceptance: [0.5]\nnodes: measured\n");
+}
+
+TEST(MethodNodes, ReplaceWhatElseStatesTheShape) {
+  EXPECT_EQ(ShapeOf("{drafters: [{name: a}], nodes: 8, policy: "
+                    "{name: expansion, branching: [3, 2]}}"),
+            "name: expansion\nnodes: 8\n");
+  EXPECT_EQ(ShapeOf("{drafters: [{name: a}], nodes: 8, policy: "
+                    "{name: sequences, width: 4, levels: 3}}"),
+            "name: sequences\nwidth: 4\nnodes: 8\n");
+}
+
+TEST(MethodNodes, AreSharedByTheTrunks) {
+  const std::string two =
+      "{drafters: [{name: a}, {name: b}], policy: {name: chain, nodes: 1}, ";
+  const std::string trunks = ShapeOf(two + "nodes: 5}", "trunks");
+  EXPECT_THAT(trunks, HasSubstr("nodes: 3"));
+  EXPECT_THAT(trunks, HasSubstr("nodes: 2"));
+  // At least one each.
+  EXPECT_THAT(ShapeOf(two + "nodes: 1}", "trunks"),
+              testing::Not(HasSubstr("nodes: 0")));
+  EXPECT_THAT(
+      ShapeOf("{drafters: [{name: a}, {name: b}], nodes: 6, trunks: "
+              "[{drafter: 1, policy: {name: chain, nodes: 9}}, {drafter: 0, "
+              "policy: {name: expansion, branching: [2]}}]}",
+              "trunks"),
+      testing::AllOf(HasSubstr("drafter: 1"), HasSubstr("name: expansion"),
+                     testing::Not(HasSubstr("branching")),
+                     testing::Not(HasSubstr("nodes: 9"))));
+}
+
+TEST(MethodNodes, AreRefusedByPoliciesWithoutThem) {
+  const auto error = [](const std::string& method) {
+    return std::string(Sized(method).status().message());
+  };
+  EXPECT_THAT(error("{drafters: [{name: a}], nodes: 8, policy: {name: "
+                    "best_first, most_draws: 3}}"),
+              HasSubstr("policy best_first is not sized by a number of nodes"));
+  EXPECT_THAT(error("{verifier: {name: match}, nodes: 8}"),
+              HasSubstr("no drafter"));
+}
+
+// The made experiment with this axis in the place of its chain's.
+absl::StatusOr<Experiment> With(const std::string& axis) {
+  return ReadExperimentText(absl::StrReplaceAll(
+      kMadeExperiment, {{"  methods.chain.policy.nodes: [2, 4]\n", axis}}));
+}
+
+TEST(MethodNodes, OfEveryMethodAreOneAxis) {
+  const auto experiment = With("  methods.*.nodes: [2, 5]\n");
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  int sized = 0;
+  for (const ExperimentCell& cell : experiment->cells) {
+    if (cell.method == "plain") continue;
+    EXPECT_EQ(cell.axes.back().first, "methods.*.nodes") << cell.name;
+    EXPECT_EQ(cell.section.Find("policy")->Find("nodes")->text(),
+              cell.axes.back().second);
+    ++sized;
+  }
+  EXPECT_EQ(sized, 8);
+  // A part of the path that is set by two axes.
+  EXPECT_THAT(std::string(With("  methods.*.nodes: [2, 5]\n"
+                               "  methods.chain.nodes: [1, 2]\n")
+                              .status()
+                              .message()),
+              HasSubstr("axis methods.chain.nodes sets methods.chain.nodes, "
+                        "and axis methods.*.nodes sets methods.*.nodes"));
+}
+
+}  // namespace
+}  // namespace banyan
