@@ -100,10 +100,10 @@ Shape Shape::FromParents(absl::Span<const int> parents) {
   return shape;
 }
 
-Shape Shape::Chain(int gamma) {
-  Check(gamma >= 0, "a chain has no negative length");
+Shape Shape::Chain(int nodes) {
+  Check(nodes >= 0, "a chain has no negative length");
   Shape shape;
-  shape.parents.resize(static_cast<std::size_t>(gamma) + 1);
+  shape.parents.resize(static_cast<std::size_t>(nodes) + 1);
   std::iota(shape.parents.begin(), shape.parents.end(), -1);
   return shape;
 }

@@ -36,8 +36,8 @@ struct Shape {
   // From parents in any order that has parents before children and siblings by
   // rank. Requires parents[0] == -1.
   static Shape FromParents(absl::Span<const int> parents);
-  // `gamma` nodes below the root in one line. Requires gamma >= 0.
-  static Shape Chain(int gamma);
+  // `nodes` nodes below the root in one line. Requires nodes >= 0.
+  static Shape Chain(int nodes);
   // Every node of level i, the root being level 0, has branching[i] children.
   // An error if one is below 1 or the tree exceeds kMaxNodes.
   static absl::StatusOr<Shape> FromBranching(absl::Span<const int> branching);
