@@ -120,9 +120,9 @@ absl::Status CudaRound::ReadShape() {
     Check(numbers.size() == 2, "sequences are a count and a length");
     layout_.shape = ShapeKind::kSequences;
     layout_.count = numbers[0];
-    const int gamma = numbers[1];
-    wide(gamma, layout_.count);
-    layout_.draws = layout_.count * gamma;
+    const int levels = numbers[1];
+    wide(levels, layout_.count);
+    layout_.draws = layout_.count * levels;
     layout_.rows = layout_.draws + 1;
   } else if (name == "expand_rerank") {
     Check(numbers.size() == 3, "expand_rerank has three numbers");

@@ -167,8 +167,8 @@ TEST(Measured, ChoosesWhatASearchOfAllSizesFinds) {
                                .section.Find("trunks")
                                ->items()[1]
                                .Find("policy");
-    EXPECT_EQ(trunk.Find("total")->text(), absl::StrCat(best->nodes));
-    EXPECT_EQ(trunk.Find("depth")->text(), absl::StrCat(best->levels));
+    EXPECT_EQ(trunk.Find("nodes")->text(), absl::StrCat(best->nodes));
+    EXPECT_EQ(trunk.Find("levels")->text(), absl::StrCat(best->levels));
   }
   EXPECT_GT(lengths["flat"], lengths["cliff"]);
   EXPECT_GT(lengths["cliff"], lengths["steep"]);
