@@ -86,6 +86,17 @@ bool AreAtMost(absl::Span<const std::byte> numbers, Bits most) {
   return above == 0;
 }
 
+// One by one, with those that fill up the last block.
+bool Q8PanelIsFinite(int columns, const std::byte* panel) {
+  const int filled = static_cast<int>(Q8Blocks(columns)) * kQ8Block;
+  for (int row = 0; row < kPanelRows; ++row)
+    for (int column = 0; column < filled; ++column)
+      if (!std::isfinite(static_cast<float>(PanelQuant(panel, row, column)) *
+                         PanelScale(columns, panel, row, column / kQ8Block)))
+        return false;
+  return true;
+}
+
 }  // namespace
 
 std::size_t PanelBytes(WeightFormat format, int columns) {
@@ -158,15 +169,18 @@ bool PanelsAreFinite(WeightFormat format, int columns,
                      absl::Span<const std::byte> panels) {
   constexpr std::uint32_t kMostF32 = 0x7f7fffff;
   constexpr std::uint16_t kMostBf16 = 0x7f7f;
-  // The scale of the largest number there is; the next ones are of no number.
-  constexpr std::uint16_t kMostScale = 0x7c02;
+  // The largest scale of which 128, the most that a byte holds, are finite. A
+  // larger one is right only beside smaller bytes: packing the largest float
+  // gives 126 times 0x7c02.
+  constexpr std::uint16_t kSafeScale = 0x7bff;
   if (format == WeightFormat::kF32) return AreAtMost(panels, kMostF32);
   if (format == WeightFormat::kBf16) return AreAtMost(panels, kMostBf16);
   const std::size_t panel = PanelBytes(format, columns);
   const std::size_t scales = Q8Blocks(columns) * kLanes * sizeof(std::uint16_t);
   for (std::size_t at = 0; at + panel <= panels.size(); at += panel)
     if (!AreAtMost(panels.subspan(at + Q8ScalesOffset(columns), scales),
-                   kMostScale))
+                   kSafeScale) &&
+        !Q8PanelIsFinite(columns, &panels[at]))
       return false;
   return true;
 }

@@ -60,11 +60,13 @@ struct Texts {
   std::string source;
 };
 
-// Shows "WHAT 3/8" on a terminal.
+// Shows `text` as the only one of its line, on a terminal.
+void ShowLine(const std::string& text) {
+  if (isatty(STDERR_FILENO) == 1) std::cerr << "\r\033[K" << text << std::flush;
+}
+
 void ShowProgress(const char* what, int done, int all) {
-  if (isatty(STDERR_FILENO) != 1) return;
-  std::cerr << "\r" << what << " " << done << "/" << all << std::flush;
-  if (done == all) std::cerr << "\r\033[K";
+  ShowLine(done == all ? "" : absl::StrCat(what, " ", done, "/", all));
 }
 
 void ShowReading(int done, int all) { ShowProgress("reading", done, all); }
@@ -75,13 +77,13 @@ absl::StatusOr<Texts> WriteTexts(const Options& options, ModelShelf& shelf) {
     return absl::InvalidArgumentError(
         "--prompts: expected at least 1 where the target writes the texts "
         "itself, found 0");
-  Texts texts;
-  BANYAN_ASSIGN_OR_RETURN(
-      texts.tokens, WriteOwnTexts(options.model.spec, shelf, count, kMostTokens,
-                                  [](int done, int all) {
-                                    ShowProgress("writing texts, token", done,
-                                                 all);
-                                  }));
+  absl::StatusOr<std::vector<std::vector<TokenId>>> written = WriteOwnTexts(
+      options.model.spec, shelf, count, kMostTokens, [](int done, int all) {
+        ShowProgress("writing texts, token", done, all);
+      });
+  ShowLine("");  // texts may end before the last token that is shown
+  BANYAN_RETURN_IF_ERROR(written.status());
+  Texts texts = {.tokens = *std::move(written)};
   texts.source = absl::StrCat(Counted(count, "text"),
                               " that the target wrote itself, at temperature ",
                               kOwnTemperature, " and seed ", kOwnSeed);

@@ -221,7 +221,8 @@ void AddGrowCommand(CommandLine& line) {
   command
       .Option(
           "--model", &options->model,
-          "The small model's directory: llama, mistral, qwen2, qwen3. No file.")
+          "The small model's directory: llama, mistral, qwen2, qwen3. Not a "
+          "GGUF or packed file.")
       .Required();
   command
       .Option("--out", &options->out,

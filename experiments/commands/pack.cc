@@ -77,7 +77,7 @@ void AddPackCommand(CommandLine& line) {
       "pack",
       "Writes a model as one file: configuration, tokenizer and weights as the "
       "kernels read them. Every option that takes a model's directory takes "
-      "such a file as well, but for --model of grow and pack, and --memory can "
+      "such a file as well, except --model of grow and pack, and --memory can "
       "keep a part of its weights on disk. The same command resumes after an "
       "interruption.",
       "  banyan pack --model models/pycode-target --weights bf16 --out "

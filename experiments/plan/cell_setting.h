@@ -1,4 +1,5 @@
-// Cells that differ in their seeds alone.
+// The setting of a cell: what cells share that differ in their seeds alone, or
+// whose axis labels change only other methods.
 #ifndef BANYAN_EXPERIMENTS_PLAN_CELL_SETTING_H_
 #define BANYAN_EXPERIMENTS_PLAN_CELL_SETTING_H_
 

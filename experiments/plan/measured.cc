@@ -74,8 +74,8 @@ absl::Status CheckReadsCosts(const Params& policy) {
     if (other.takes_costs) others.push_back(other.name);
   return policy.Find("target_ms")
       ->Error(absl::StrCat("policy ", row->name,
-                           ": `target_ms: measured` is of policies that choose "
-                           "a tree by its costs: ",
+                           ": only these policies read `target_ms: measured`, "
+                           "to choose a tree by its costs: ",
                            absl::StrJoin(others, ", ")));
 }
 

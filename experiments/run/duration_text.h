@@ -6,7 +6,8 @@
 
 namespace banyan {
 
-// "12 s", "1:05 min" or "2:30 h", rounded to seconds, seconds and minutes.
+// "12 s", "1:05 min" or "2:30 h": rounded to seconds, and from an hour on cut
+// to minutes.
 std::string DurationText(double seconds);
 
 }  // namespace banyan

@@ -27,25 +27,29 @@ namespace {
 constexpr int kTokens = 24;
 constexpr int kWarmTokens = 8;  // of these
 
-// Without the rounds of the first tokens, which warm up. A text that ends by
-// then stays whole.
-void DropWarmUp(records::PromptRecord& record) {
+// Drops the rounds of the first tokens, which warm up. False if none is left.
+bool DropWarmUp(records::PromptRecord& record) {
   int rounds = 0;
   for (std::uint32_t tokens = 0;
        rounds < record.rounds_size() && tokens < kWarmTokens; ++rounds)
     tokens += record.rounds(rounds).emitted();
-  if (rounds < record.rounds_size())
-    record.mutable_rounds()->DeleteSubrange(0, rounds);
+  record.mutable_rounds()->DeleteSubrange(0, rounds);
+  return record.rounds_size() > 0;
 }
 
 absl::StatusOr<records::PromptRecord> Tried(PreparedCell& cell,
                                             const PreparedPrompt& prompt) {
   StopRule stop = cell.stop;
   stop.max_new_tokens = std::min(kTokens, stop.max_new_tokens);
-  BANYAN_ASSIGN_OR_RETURN(
-      std::vector<records::PromptRecord> records,
-      DecodeAsked(cell, {{&prompt, 0, prompt.number, prompt.tokens}}, stop));
-  DropWarmUp(records.front());
+  const auto decode = [&] {
+    return DecodeAsked(cell, {{&prompt, 0, prompt.number, prompt.tokens}},
+                       stop);
+  };
+  BANYAN_ASSIGN_OR_RETURN(std::vector<records::PromptRecord> records, decode());
+  // Where all its rounds warmed up, those of a second time are warm.
+  if (!DropWarmUp(records.front())) {
+    BANYAN_ASSIGN_OR_RETURN(records, decode());
+  }
   return std::move(records.front());
 }
 

@@ -22,8 +22,8 @@ struct LevelCost {
   double plain_passes = 0;  // that a drafted level costs: from 1 on none pays
 };
 
-// Of all cells that draft, of those that differ in their seeds alone one:
-// decodes a few tokens of the first prompt, with the weights that `run` was
+// Of all cells that draft, the first of each setting: decodes a few tokens of
+// the first prompt, with the weights that `run` was
 // prepared with. `progress` is called before each cell that is decoded. Fails
 // as decoding does.
 absl::StatusOr<std::vector<LevelCost>> TryLevels(

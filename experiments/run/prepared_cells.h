@@ -32,8 +32,8 @@ struct PreparedCell {
   StopRule stop;
   bool carries_state = false;  // some drafter's, from prompt to prompt
   int batch = 1;               // prompts decoded at a time
-  // The number of the first cell that differs from this one in its seed alone;
-  // its own if there is none before it.
+  // The number of the first cell that decodes by the same SettingOf
+  // (experiments/plan/cell_setting.h); its own if there is none before it.
   std::size_t setting = 0;
   // Null, or what opens the cell with its weights for a turn, without a
   // description, where this one has none: several cells whose memory is bounded
@@ -64,8 +64,8 @@ absl::StatusOr<PreparedCell> PrepareCell(
     const ExperimentCell& cell, const WorkloadSpec& workload, ModelShelf& shelf,
     const std::shared_ptr<const Clock>& clock);
 
-// A cell that differs from `prepared` in its seed alone and shares its method,
-// which carries no state.
+// A cell of the setting of `prepared`, with its own seed and description, that
+// shares its method, which carries no state.
 PreparedCell WithSeedOf(const ExperimentCell& cell,
                         const PreparedCell& prepared);
 

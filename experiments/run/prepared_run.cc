@@ -22,6 +22,7 @@
 #include "core/base/errors.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
+#include "core/gguf/model_text.h"
 #include "core/ops/outline.h"
 #include "drafters/assets.h"
 #include "drafters/catalogue.h"
@@ -103,6 +104,10 @@ absl::Status CheckIsThere(const Params::Entry& entry) {
   std::error_code error;
   if (place.text() == "target" || std::filesystem::exists(path, error))
     return absl::OkStatus();
+  if (is_model && IsModelFile(path))
+    return ErrorAt(place.origin(),
+                   absl::NotFoundError(
+                       absl::StrCat("model: there is no file '", path, "'")));
   return ErrorAt(place.origin(),
                  RequireDirectory(is_model ? "model" : entry.key, path));
 }

@@ -45,7 +45,7 @@ absl::Status CheckModels(const Experiment& experiment, ModelShelf& outline);
 // directory) is passed over: why, the caller knows.
 //
 // Opens every model and builds every method, in memory that they share. Cells
-// that differ in their seeds alone share a method that carries no state. What
+// of one setting share a method that carries no state. What
 // is wrong with any cell or prompt is told at once, one line each: what a
 // method file can get wrong, prompts that do not fit a context with the tokens
 // wanted, targets that cut the workload into different tokens.

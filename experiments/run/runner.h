@@ -38,9 +38,10 @@ using RunSink = absl::FunctionRef<void(const records::PromptRecord& record,
 // them. A baseline is decoded again if only another machine's file has its
 // record and a cell that is held against it is decoded here. Cells whose
 // drafters carry state from prompt to prompt take it over from the records that
-// are there. Before the first record every cell with records to come decodes a
-// few tokens to warm up, of cells that differ in their seeds alone the first.
-// Fails as decoding and the file do; Cancelled if told to stop with records
+// are there. Before the first record the first cell of each setting that has
+// records to come decodes a few tokens to warm up. Cells that carry state and
+// cells that are opened for a turn (PreparedCell::open) do not. Fails as
+// decoding and the file do; Cancelled if told to stop with records
 // missing. What was appended stays.
 absl::Status RunCells(const RunTask& task, RunSink sink);
 

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -40,17 +41,38 @@ constexpr const char* kMessages[] = {
     "What should I know before I rent a flat?",
     "Summarise the history of writing in one paragraph."};
 
-absl::StatusOr<std::vector<TokenId>> BeginningOf(const Tokenizer& tokenizer,
-                                                 std::size_t number) {
-  const absl::StatusOr<ChatTemplate> chat =
-      ChatTemplate::ForModel(tokenizer, "");
-  if (!chat.ok())
+absl::StatusOr<std::vector<TokenId>> BeginningOf(
+    const Tokenizer& tokenizer, const std::optional<ChatTemplate>& chat,
+    std::size_t number) {
+  if (!chat.has_value())
     return tokenizer.Encode(kBeginnings[number % std::size(kBeginnings)]);
   BANYAN_ASSIGN_OR_RETURN(
       const PromptText text,
       chat->Render({{.role = "user",
                      .content = kMessages[number % std::size(kMessages)]}}));
   return tokenizer.EncodePrompt(text);
+}
+
+// Of texts that have up to `most` tokens: at least half are for the model.
+absl::StatusOr<std::vector<std::vector<TokenId>>> Beginnings(
+    const Tokenizer& tokenizer, int count, std::size_t most) {
+  std::optional<ChatTemplate> chat;
+  if (!tokenizer.chat_template().empty()) {
+    BANYAN_ASSIGN_OR_RETURN(chat, ChatTemplate::ForModel(tokenizer, ""));
+  }
+  std::vector<std::vector<TokenId>> texts;
+  for (int i = 0; i < count; ++i) {
+    BANYAN_ASSIGN_OR_RETURN(
+        texts.emplace_back(),
+        BeginningOf(tokenizer, chat, static_cast<std::size_t>(i)));
+    if (texts.back().size() > most / 2)
+      return absl::InvalidArgumentError(absl::StrCat(
+          chat.has_value() ? absl::StrCat("chat template ", chat->name())
+                           : "the tokenizer",
+          " begins a text with ", texts.back().size(),
+          " tokens, expected at most ", most / 2, " of ", most));
+  }
+  return texts;
 }
 
 // Gathers what is emitted after each beginning.
@@ -71,7 +93,11 @@ class Writer : public BatchListener {
   void Ended(std::size_t /*prompt*/, StopReason /*reason*/,
              std::int64_t /*at_ns*/, const Lesson& /*lesson*/) override {}
 
-  std::vector<std::vector<TokenId>> Take() { return std::move(texts_); }
+  std::vector<std::vector<TokenId>> Take() {
+    for (std::vector<TokenId>& text : texts_)
+      if (text.size() > most_) text.resize(most_);
+    return std::move(texts_);
+  }
 
  private:
   std::vector<std::vector<TokenId>> texts_;
@@ -96,25 +122,27 @@ absl::StatusOr<std::vector<std::vector<TokenId>>> WriteOwnTexts(
         model.directory,
         ": the model has no tokenizer to begin a text with: expected texts of "
         "token ids (--workload)"));
+  const auto most = static_cast<std::size_t>(
+      std::min(tokens, plain.target.model->context_limit()));
+  absl::StatusOr<std::vector<std::vector<TokenId>>> texts =
+      Beginnings(*plain.target.tokenizer, count, most);
+  if (!texts.ok())
+    return absl::Status(
+        texts.status().code(),
+        absl::StrCat(model.directory, ": ", texts.status().message(),
+                     " (--workload gives other texts)"));
   std::vector<Prompt> prompts;
-  std::vector<std::vector<TokenId>> texts;
-  for (int i = 0; i < count; ++i) {
-    BANYAN_ASSIGN_OR_RETURN(
-        std::vector<TokenId> beginning,
-        BeginningOf(*plain.target.tokenizer, static_cast<std::size_t>(i)));
-    texts.push_back(beginning);
-    prompts.push_back({static_cast<std::uint32_t>(i), std::move(beginning)});
+  std::size_t shortest = most;
+  for (const std::vector<TokenId>& text : *texts) {
+    prompts.push_back({static_cast<std::uint32_t>(prompts.size()), text});
+    shortest = std::min(shortest, text.size());
   }
-  std::size_t longest = 0;
-  for (const std::vector<TokenId>& text : texts)
-    longest = std::max(longest, text.size());
-  const int most = std::min(tokens, plain.target.model->context_limit());
-  const StopRule stop = {
-      .end_of_text = plain.target.model->facts().end_of_text,
-      .max_new_tokens = std::max(1, most - static_cast<int>(longest))};
+  // Enough for each; longer texts are cut.
+  const StopRule stop = {.end_of_text = plain.target.model->facts().end_of_text,
+                         .max_new_tokens = static_cast<int>(most - shortest)};
   constexpr int kTogether = 8;
   SeededSource random(kOwnSeed);
-  Writer writer(std::move(texts), static_cast<std::size_t>(most), progress);
+  Writer writer(*std::move(texts), most, progress);
   BANYAN_RETURN_IF_ERROR(
       DecodeBatch(*plain.decoder, prompts, stop, kTogether, random, writer));
   return writer.Take();

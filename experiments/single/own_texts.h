@@ -19,8 +19,9 @@ inline constexpr int kOwnSeed = 0;
 // goes on from one of a few short beginnings: for a model with a chat template,
 // a message written as a chat; else the first word of a text. It ends where the
 // model ends it. `progress` is told how many tokens of the longest text are
-// written. Fails if the model has no tokenizer, and as opening and decoding it
-// do.
+// written. Fails if the model has no tokenizer, if its chat template is not
+// known or leaves the model less than half of a text, and as opening and
+// decoding it do.
 absl::StatusOr<std::vector<std::vector<TokenId>>> WriteOwnTexts(
     const ModelSpec& model, ModelShelf& shelf, int count, int tokens,
     absl::FunctionRef<void(int done, int all)> progress);

@@ -1,12 +1,14 @@
 // replay FILE|FOLDER...: does what libFuzzer does with a corpus, where nothing
 // is fuzzed: calls the target once with each file. Fails if a file cannot be
 // read or a folder has none.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -31,8 +33,10 @@ bool Replay(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   const std::string text(std::istreambuf_iterator<char>(file), {});
   if (!file) return false;
-  LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(text.data()),
-                         text.size());
+  // No byte comes after it, so that a sanitizer sees a read past the end.
+  const std::unique_ptr<std::uint8_t[]> bytes(new std::uint8_t[text.size()]);
+  std::copy(text.begin(), text.end(), bytes.get());
+  LLVMFuzzerTestOneInput(bytes.get(), text.size());
   return true;
 }
 
@@ -46,8 +50,11 @@ int main(int count, char** arguments) {
         std::cerr << file.string() << ": cannot be read\n";
         return 1;
       }
+    if (files.empty()) {
+      std::cerr << arguments[i] << ": no files\n";
+      return 1;
+    }
     std::cout << arguments[i] << ": " << files.size() << " read\n";
-    if (files.empty()) return 1;
   }
   return count > 1 ? 0 : 2;
 }

@@ -146,7 +146,7 @@ TEST(Hardware, DraftsNothingWhenTimeGrowsAsFastAsTokens) {
       FastestTree(Example({{1, 10}, {2, 20}, {41, 500}}, 0));
   ASSERT_TRUE(choice.ok()) << choice.status();
   EXPECT_EQ(choice->nodes, 0);
-  EXPECT_EQ(choice->depth, 0);
+  EXPECT_EQ(choice->levels, 0);
   EXPECT_EQ(choice->shape.size(), 1);
   EXPECT_EQ(choice->speedup, 1);
 }
@@ -156,13 +156,13 @@ TEST(Hardware, ReportsTheTimesOfWhatItChose) {
   const absl::StatusOr<HardwareChoice> choice = FastestTree(options);
   ASSERT_TRUE(choice.ok()) << choice.status();
   EXPECT_EQ(choice->nodes, choice->shape.size() - 1);
-  EXPECT_EQ(choice->depth, Height(choice->shape));
-  EXPECT_GT(choice->depth, 0);
+  EXPECT_EQ(choice->levels, Height(choice->shape));
+  EXPECT_GT(choice->levels, 0);
   EXPECT_NEAR(choice->expected_tokens,
               ExpectedTokens(choice->shape, options.limits.acceptance),
               kTolerance);
   EXPECT_NEAR(choice->round_ms,
-              1.5 * choice->depth + *options.target_ms.At(choice->nodes + 1),
+              1.5 * choice->levels + *options.target_ms.At(choice->nodes + 1),
               kTolerance);
   EXPECT_NEAR(choice->tokens_per_ms, choice->expected_tokens / choice->round_ms,
               kTolerance);
@@ -197,7 +197,7 @@ TEST(Hardware, DeepensNoFurtherThanADeeperTreeCouldWin) {
                      .ok());
     const absl::StatusOr<HardwareChoice> choice = FastestTree(options);
     ASSERT_TRUE(choice.ok()) << choice.status();
-    EXPECT_LT(choice->depth, 20);
+    EXPECT_LT(choice->levels, 20);
   }
 }
 
@@ -229,7 +229,7 @@ TEST(Hardware, DoesNotNeedTheDraftCurveForTreesThatLoseInTheEnd) {
   options.draft_ms = Curve({{1, 0.01}});
   const absl::StatusOr<HardwareChoice> chain = FastestTree(options);
   ASSERT_TRUE(chain.ok()) << chain.status();
-  EXPECT_EQ(chain->depth, 6);
+  EXPECT_EQ(chain->levels, 6);
 }
 
 TEST(Hardware, SaysWhatIsImpossible) {

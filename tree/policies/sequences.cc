@@ -1,10 +1,12 @@
 #include "tree/policies/sequences.h"
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
+#include "core/base/status_macros.h"
 #include "tree/draft_tree.h"
 #include "tree/policies/bounds.h"
 #include "tree/policies/row.h"

@@ -166,8 +166,8 @@ TEST(CheckCommand, SaysWhereMeasuredCannotBeFilledIn) {
       {{policy("{name: chain, nodes: 2, target_ms: measured}")},
        kTable,
        "measured}",
-       "policy chain: `target_ms: measured` is of policies that choose a tree "
-       "by its costs: sequoia, auto"},
+       "policy chain: only these policies read `target_ms: measured`, to "
+       "choose a tree by its costs: sequoia, auto"},
       {{policy("{name: sequoia, nodes: measured}"),
         {"drafter: pycode-draft-1", "drafter: other"}},
        kTable,
@@ -189,6 +189,17 @@ TEST(CheckCommand, SaysWhereMeasuredCannotBeFilledIn) {
        kTable,
        "no/heads",
        "no/heads' is not a directory"},
+      {{policy("{name: sequoia, budget: measured}"),
+        {"  a:\n",
+         "  b:\n"
+         "    models: {e: {directory: no/draft.pack}}\n"
+         "    drafters: [{name: small_model, model: e}]\n"
+         "    policy: {name: chain, gamma: 2}\n"
+         "    verifier: {name: multi_round}\n"
+         "  a:\n"}},
+       kTable,
+       "no/draft.pack",
+       "model: there is no file '"},
   };
   for (const Wrong& wrong : all) ExpectTold(wrong);
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -20,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/crc32.h"
 #include "core/base/fnv1a.h"
+#include "core/base/panel.h"
 #include "core/base/status_macros.h"
 #include "core/base/weight_format.h"
 #include "core/checkpoint/checkpoint.h"
@@ -400,6 +402,33 @@ TEST(Pack, NumbersThatAreNotFiniteAreToldByEachWayOfReading) {
                                         matrix.parts.front().tensor,
                                         "': expected finite numbers")))
         << way.name;
+  }
+}
+
+TEST(Panels, OfQ8AreFiniteIfEachScaleTimesEachByteIs) {
+  constexpr int kColumns = 40;  // a block and a part
+  std::vector<float> rows(std::size_t{kPanelRows} * kColumns);
+  rows[3] = std::numeric_limits<float>::max();
+  rows.back() = std::numeric_limits<float>::lowest();
+  std::vector<std::byte> good(PanelBytes(WeightFormat::kQ8, kColumns));
+  PackPanel(WeightFormat::kQ8, kColumns, rows.data(), good.data());
+  EXPECT_TRUE(PanelsAreFinite(WeightFormat::kQ8, kColumns, good));
+  struct Case {
+    std::uint16_t scale;
+    int byte;  // 128 is 0
+    bool finite;
+  };
+  for (const Case& one : {Case{0x7bff, 0, true}, Case{0x7c00, 255, true},
+                          Case{0x7c00, 0, false}, Case{0x7c01, 255, true},
+                          Case{0x7c02, 254, true}, Case{0x7c02, 255, false},
+                          Case{0x7c02, 1, false}, Case{0xfc02, 255, false},
+                          Case{0x7f80, 128, false}, Case{0x7fc0, 128, false}}) {
+    std::vector<std::byte> panel = good;
+    panel[20] = static_cast<std::byte>(one.byte);  // row 5, column 0
+    std::memcpy(&panel[Q8ScalesOffset(kColumns) + 10], &one.scale,
+                sizeof(one.scale));
+    EXPECT_EQ(PanelsAreFinite(WeightFormat::kQ8, kColumns, panel), one.finite)
+        << one.scale << " times " << one.byte - 128;
   }
 }
 

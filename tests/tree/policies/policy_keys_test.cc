@@ -230,7 +230,7 @@ TEST(PolicyKeys, ACalibrationSaysWhatCalibrateWrites) {
            "hits: [[1, 1]], accuracies: [[0.5, 0.5]]"),
       "");
   // Shares are written with four digits.
-  EXPECT_EQ(told("nodes: 9675, accepted: [4838]"), "");
+  EXPECT_EQ(told("nodes: 10001, accepted: [5001]"), "");
   EXPECT_EQ(told("accuracies: [[0.3333]], positions: [3], hits: [[1]]"), "");
   // A rank that was never accepted, a calibration of no text.
   EXPECT_EQ(told("tokens: 0, nodes: 0, accepted: [0], positions: [0]"), "");
@@ -240,6 +240,7 @@ TEST(PolicyKeys, ACalibrationSaysWhatCalibrateWrites) {
   } kCases[] = {
       {"drafter: [a]", "expected"},
       {"nodes: 100, accepted: [51]", "rank by rank"},
+      {"nodes: 9675, accepted: [4838]", "rank by rank"},  // writes 0.5001
       {"nodes: 100, accepted: [50, 1]", "rank by rank"},
       {"nodes: 0, accepted: [1]", "rank by rank"},
       {"accuracies: [[0.5]], positions: [100], hits: [[51]]", "head by head"},
