@@ -1,10 +1,15 @@
 #include "drafters/catalogue.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -17,6 +22,7 @@
 #include "drafters/composed/hybrid/hybrid.h"
 #include "drafters/composed/or_else/or_else.h"
 #include "drafters/composed/relay/relay.h"
+#include "drafters/draft_vocabulary.h"
 #include "drafters/drafter.h"
 #include "drafters/heads/eagle/eagle.h"
 #include "drafters/heads/medusa/medusa.h"
@@ -69,6 +75,52 @@ int CountDrafters(const Params& value) {
   return count;
 }
 
+// Null: `value` is no section of a drafter.
+const DrafterRow* RowOf(const Params& value) {
+  const Params* name = value.Find("name");
+  if (name == nullptr) return nullptr;
+  for (const DrafterRow& row : DrafterCatalogue())
+    if (row.name == name->text()) return &row;
+  return nullptr;
+}
+
+// Calls `visit` for every section of a drafter in `value`, the outer first.
+void ForEachSection(
+    const Params& value,
+    absl::FunctionRef<void(const Params& section, const DrafterRow& row)>
+        visit) {
+  if (const DrafterRow* row = RowOf(value)) visit(value, *row);
+  for (const Params::Entry& entry : value.entries())
+    ForEachSection(entry.value, visit);
+  for (const Params& item : value.items()) ForEachSection(item, visit);
+}
+
+// The name of the model that a section reads; null: none.
+const Params* ModelOf(const Params& section, const DrafterRow& row) {
+  const Params* name =
+      row.model_key.empty() ? nullptr : section.Find(row.model_key);
+  return name == nullptr || name->kind() != Params::Kind::kScalar ? nullptr
+                                                                  : name;
+}
+
+absl::StatusOr<DraftedTokens> ReadDraftedTokens(const Params& section,
+                                                const DrafterRow& row,
+                                                Workbench& bench) {
+  const Params* model = ModelOf(section, row);
+  DraftedTokens drafted = {.model = model == nullptr ? "" : model->text()};
+  const Params whole = WithVocabulary(
+      section, [&](const std::string& name) { return bench.PlaceOf(name); });
+  const Params* vocabulary = whole.Find(kVocabularyKey);
+  if (vocabulary == nullptr || IsAllTokens(*vocabulary)) return drafted;
+  BANYAN_ASSIGN_OR_RETURN(const std::shared_ptr<const DraftVocabulary> list,
+                          OpenVocabulary(*vocabulary, bench));
+  drafted.file = std::filesystem::path(Beside(*vocabulary, vocabulary->text()))
+                     .lexically_normal()
+                     .string();
+  drafted.tokens = static_cast<int>(list->tokens.size());
+  return drafted;
+}
+
 std::vector<DrafterRow>& Rows() {
   static auto& rows = *new std::vector<DrafterRow>{
       SmallModelRow(), MedusaRow(),    EagleRow(),        NGramRow(),
@@ -110,6 +162,48 @@ std::string DrafterTitle(const Params& section) {
              : absl::StrCat(own, "(", absl::StrJoin(parts, ", "), ")");
 }
 
+std::vector<std::string> ModelsOf(const Params& value) {
+  std::vector<std::string> names;
+  ForEachSection(value, [&](const Params& section, const DrafterRow& row) {
+    const Params* name = ModelOf(section, row);
+    if (name != nullptr &&
+        std::find(names.begin(), names.end(), name->text()) == names.end())
+      names.push_back(name->text());
+  });
+  return names;
+}
+
+Params WithVocabulary(const Params& section, PlaceOfFolder place_of) {
+  const DrafterRow* row = RowOf(section);
+  if (row == nullptr || !row->takes_vocabulary ||
+      section.Find(kVocabularyKey) != nullptr)
+    return section;
+  const Params* name = ModelOf(section, *row);
+  const Params* folder = name == nullptr ? nullptr : place_of(name->text());
+  std::optional<Params> found;
+  if (folder != nullptr) found = VocabularyIn(*folder);
+  if (!found.has_value()) return section;
+  std::vector<Params::Entry> entries(section.entries().begin(),
+                                     section.entries().end());
+  entries.push_back({kVocabularyKey, folder->origin(), *std::move(found)});
+  return Params::Map(std::move(entries), section.origin());
+}
+
+absl::StatusOr<std::vector<DraftedTokens>> DraftedTokensOf(
+    const Params& section, Workbench& bench) {
+  std::vector<DraftedTokens> all;
+  absl::Status status;
+  ForEachSection(section, [&](const Params& inner, const DrafterRow& row) {
+    if (!row.takes_vocabulary) return;
+    absl::StatusOr<DraftedTokens> drafted =
+        ReadDraftedTokens(inner, row, bench);
+    status.Update(drafted.status());
+    if (drafted.ok()) all.push_back(*std::move(drafted));
+  });
+  BANYAN_RETURN_IF_ERROR(status);
+  return all;
+}
+
 std::vector<KeyRow> KeysOf(const DrafterRow& row, Workbench& bench) {
   std::vector<KeyRow> keys;
   const Params empty = Params::Map({});
@@ -126,7 +220,9 @@ absl::StatusOr<std::unique_ptr<Drafter>> BuildDrafter(const Params& section,
     return section.Error(absl::StrCat("drafter ", row->name, ": expected at ",
                                       "most ", kMostDrafters,
                                       " drafters in it, found ", count));
-  ParamsReader in(section, absl::StrCat("drafter ", row->name));
+  const Params whole = WithVocabulary(
+      section, [&](const std::string& name) { return bench.PlaceOf(name); });
+  ParamsReader in(whole, absl::StrCat("drafter ", row->name));
   in.Take("name");
   bench.SetBuilder(&BuildDrafter);
   return row->build(in, bench);

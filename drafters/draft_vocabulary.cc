@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -19,14 +22,18 @@
 #include "core/json/json_at.h"
 #include "core/json/json_value.h"
 #include "core/tokenizer/token_names.h"
+#include "core/tokenizer/tokenizer.h"
 #include "drafters/workbench.h"
 
 namespace banyan {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr std::size_t kMostBytes = std::size_t{1} << 26;
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 24;
-constexpr char kKey[] = "vocabulary";
+constexpr char kAll[] = "all";
+constexpr char kHint[] = "; `vocabulary: all` drafts every token";
 constexpr absl::string_view kKeys[] = {"tokenizer", "vocab_size", "tokens"};
 
 }  // namespace
@@ -70,39 +77,69 @@ std::string ToJson(const DraftVocabulary& vocabulary) {
   return absl::StrCat(json.Text(), "\n");
 }
 
+absl::Status CheckFits(const DraftVocabulary& vocabulary, int vocab_size,
+                       const Tokenizer* tokenizer) {
+  if (vocabulary.vocab_size != vocab_size)
+    return absl::InvalidArgumentError(
+        absl::StrCat("vocabulary: expected vocab_size ", vocab_size,
+                     ", the target's, found ", vocabulary.vocab_size));
+  if (tokenizer == nullptr || vocabulary.tokenizer.empty())
+    return absl::OkStatus();
+  const std::string name = NameOfTokens(*tokenizer);
+  if (vocabulary.tokenizer == name) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("vocabulary: expected the target's tokenizer, ", name,
+                   ", found ", vocabulary.tokenizer));
+}
+
+std::string VocabularyFileIn(const std::string& directory) {
+  const fs::path path = fs::path(directory) / kVocabularyFile;
+  std::error_code error;  // a link to nothing is there, and cannot be read
+  return fs::exists(fs::symlink_status(path, error)) ? path.string() : "";
+}
+
+std::optional<Params> VocabularyIn(const Params& folder) {
+  if (folder.kind() != Params::Kind::kScalar || folder.text().empty() ||
+      VocabularyFileIn(Beside(folder, folder.text())).empty())
+    return std::nullopt;
+  return Params::Scalar((fs::path(folder.text()) / kVocabularyFile).string(),
+                        folder.origin());
+}
+
 const Params* TakeVocabulary(ParamsReader& in) {
-  in.Describe(kKey, "file",
-              "Trimmed draft vocabulary (FR-Spec): computes logits for the "
-              "tokens in this file only, written by banyan count --top. Makes "
-              "drafting cheaper; the output distribution is unchanged.");
-  return in.Take(kKey);
+  in.Describe(
+      kVocabularyKey, "file or all",
+      "Trimmed draft vocabulary (FR-Spec): computes logits for the tokens in "
+      "this file only, written by banyan count --top. Makes drafting cheaper; "
+      "the output distribution is unchanged. Left out: vocabulary.json in the "
+      "model's folder, or all tokens if it has none.");
+  return in.Take(kVocabularyKey);
+}
+
+bool IsAllTokens(const Params& vocabulary) {
+  return vocabulary.kind() == Params::Kind::kScalar &&
+         vocabulary.text() == kAll;
 }
 
 absl::StatusOr<std::shared_ptr<const DraftVocabulary>> OpenVocabulary(
     const Params& place, Workbench& bench) {
-  BANYAN_ASSIGN_OR_RETURN(
-      std::shared_ptr<const DraftVocabulary> vocabulary,
+  absl::StatusOr<std::shared_ptr<const DraftVocabulary>> vocabulary =
       bench.OpenFile<DraftVocabulary>(
-          place, kKey,
+          place, kVocabularyKey,
           [](const std::string& path)
               -> absl::StatusOr<std::shared_ptr<const DraftVocabulary>> {
             BANYAN_ASSIGN_OR_RETURN(DraftVocabulary read,
                                     ReadDraftVocabulary(path));
             return std::make_shared<const DraftVocabulary>(std::move(read));
-          }));
-  const int vocab_size = bench.target().vocab_size();
-  if (vocabulary->vocab_size != vocab_size)
-    return place.Error(absl::StrCat("vocabulary: expected vocab_size ",
-                                    vocab_size, ", the target's, found ",
-                                    vocabulary->vocab_size));
-  if (bench.tokenizer() == nullptr || vocabulary->tokenizer.empty())
-    return vocabulary;
-  const std::string name = NameOfTokens(*bench.tokenizer());
-  if (vocabulary->tokenizer != name)
+          });
+  if (!vocabulary.ok())
+    return absl::Status(vocabulary.status().code(),
+                        absl::StrCat(vocabulary.status().message(), kHint));
+  const absl::Status fits = CheckFits(**vocabulary, bench.target().vocab_size(),
+                                      bench.tokenizer().get());
+  if (!fits.ok())
     return place.Error(
-        absl::StrCat("vocabulary: expected the target's "
-                     "tokenizer, ",
-                     name, ", found ", vocabulary->tokenizer));
+        absl::StrCat(Beside(place, place.text()), ": ", fits.message(), kHint));
   return vocabulary;
 }
 

@@ -1,5 +1,7 @@
-// The tokens that a drafter has logits for, where they are not all: its key
-// `vocabulary`, a file that `banyan count --top` writes.
+// The tokens that a drafter has logits for, where they are not all: those of a
+// file that `banyan count --top` writes. The key `vocabulary` names it; left
+// out, it is the vocabulary.json in the folder of the drafter's model, if that
+// has one. `vocabulary: all` is all tokens.
 //
 //   {"tokenizer": "0123456789abcdef", "vocab_size": 49152, "tokens": [0, 2, 7]}
 //
@@ -10,6 +12,7 @@
 #define BANYAN_DRAFTERS_DRAFT_VOCABULARY_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
+#include "core/tokenizer/tokenizer.h"
 #include "drafters/workbench.h"
 
 namespace banyan {
@@ -34,16 +38,31 @@ struct DraftVocabulary {
 absl::StatusOr<DraftVocabulary> ReadDraftVocabulary(const std::string& path);
 std::string ToJson(const DraftVocabulary& vocabulary);
 
+// Fails unless the tokens are those of a target with this vocabulary and
+// tokenizer, null: it has none.
+absl::Status CheckFits(const DraftVocabulary& vocabulary, int vocab_size,
+                       const Tokenizer* tokenizer);
+
+inline constexpr char kVocabularyKey[] = "vocabulary";
+inline constexpr char kVocabularyFile[] = "vocabulary.json";
+
+// The path of the file in the folder whose path stands at `folder`, with the
+// place of that; none if there is no such file.
+std::optional<Params> VocabularyIn(const Params& folder);
+// The same in a directory; empty: none.
+std::string VocabularyFileIn(const std::string& directory);
+
 // The key's value, null if it is absent.
 const Params* TakeVocabulary(ParamsReader& in);
+// Whether the value names no file, but all tokens.
+bool IsAllTokens(const Params& vocabulary);
 
-// The tokens of the file that stands at `place`. Fails as above, and if they
-// are another tokenizer's than the target's.
+// The tokens of the file that stands at `place`. Fails as above.
 absl::StatusOr<std::shared_ptr<const DraftVocabulary>> OpenVocabulary(
     const Params& place, Workbench& bench);
 
 // `whole` with the outputs that `vocabulary` names, made by `trim` once for all
-// drafters that ask for the same; `whole` itself if that is null.
+// drafters that ask for the same; `whole` itself if that is null or all.
 template <typename T>
 absl::StatusOr<std::shared_ptr<const T>> Trimmed(
     std::shared_ptr<const T> whole, const Params* vocabulary, Workbench& bench,
@@ -51,7 +70,7 @@ absl::StatusOr<std::shared_ptr<const T>> Trimmed(
         const std::shared_ptr<const T>& whole,
         const std::vector<TokenId>& tokens)>
         trim) {
-  if (vocabulary == nullptr) return whole;
+  if (vocabulary == nullptr || IsAllTokens(*vocabulary)) return whole;
   BANYAN_ASSIGN_OR_RETURN(const std::shared_ptr<const DraftVocabulary> list,
                           OpenVocabulary(*vocabulary, bench));
   return bench.OpenFor<T>(*vocabulary, whole, [&](const std::string& /*path*/) {

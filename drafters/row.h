@@ -44,6 +44,11 @@ struct DrafterRow {
   // The key under which `models` of a method file names its folder, such as
   // `heads`; empty: it has none.
   absl::string_view folder_key = {};
+  // The key of its section whose value is a name of `models`; empty: none.
+  absl::string_view model_key = {};
+  // Whether it has the key `vocabulary` (draft_vocabulary.h), for which the
+  // folder of that model may have a file.
+  bool takes_vocabulary = false;
   HeadTools heads = {};
   SearchOver search = SearchOver::kNothing;
   // Its counterpart on a device that runs rounds alone (DeviceCounterpart);

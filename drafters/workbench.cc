@@ -64,11 +64,12 @@ absl::StatusOr<std::unique_ptr<Drafter>> Workbench::Build(
 
 void Workbench::AddModel(const std::string& name,
                          std::shared_ptr<const Model> model,
-                         std::shared_ptr<const Tokenizer> tokenizer) {
+                         std::shared_ptr<const Tokenizer> tokenizer,
+                         Params place) {
   named_[name] = {.key = kModel,
                   .model = std::move(model),
                   .tokenizer = std::move(tokenizer),
-                  .place = {}};
+                  .place = std::move(place)};
 }
 
 void Workbench::AddFolder(const std::string& name, absl::string_view key,
@@ -77,6 +78,14 @@ void Workbench::AddFolder(const std::string& name, absl::string_view key,
                   .model = nullptr,
                   .tokenizer = nullptr,
                   .place = std::move(place)};
+}
+
+const Params* Workbench::PlaceOf(const std::string& name) const {
+  const auto found = named_.find(name);
+  return found == named_.end() ||
+                 found->second.place.kind() == Params::Kind::kNull
+             ? nullptr
+             : &found->second.place;
 }
 
 absl::StatusOr<SamplingRule> Workbench::TakeRule(ParamsReader& in) const {

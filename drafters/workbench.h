@@ -80,11 +80,15 @@ class Workbench {
   }
 
   // What a name stands for: a model that is open, with its tokenizer if it has
-  // one, or the folder whose path stands at `place`, under `key`. Each name is
-  // added once.
+  // one, or the folder whose path stands at `place`, under `key`. The path of a
+  // model's directory stands at its `place`; null: the directory is not its
+  // own. Each name is added once.
   void AddModel(const std::string& name, std::shared_ptr<const Model> model,
-                std::shared_ptr<const Tokenizer> tokenizer = nullptr);
+                std::shared_ptr<const Tokenizer> tokenizer = nullptr,
+                Params place = Params());
   void AddFolder(const std::string& name, absl::string_view key, Params place);
+  // That `place`; null: it has none, or there is no such name.
+  const Params* PlaceOf(const std::string& name) const;
 
   const Model& target() const { return *target_; }
   const std::shared_ptr<const Model>& shared_target() const { return target_; }
@@ -151,7 +155,7 @@ class Workbench {
     std::string key;
     std::shared_ptr<const Model> model;  // null: a folder
     std::shared_ptr<const Tokenizer> tokenizer;
-    Params place;
+    Params place;  // null: none
   };
 
   // OK, or what of its tokens are not the target's.

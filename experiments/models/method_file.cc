@@ -89,7 +89,8 @@ class ModelAdder {
         : context_.counts_no_copies ? target_
                                     : context_.shelf.OpenCopy(spec, target_);
     if (!loaded.ok()) return place.Error(loaded.status().message());
-    method_.bench->AddModel(entry.key, loaded->model, loaded->tokenizer);
+    method_.bench->AddModel(entry.key, loaded->model, loaded->tokenizer,
+                            spec.copy ? Params() : place);
     method_.models.push_back({.name = entry.key,
                               .directory = spec.directory,
                               .model = loaded->model});
@@ -281,6 +282,10 @@ absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
     return errors.status();
   }
   BANYAN_RETURN_IF_ERROR(CheckModelsAreUsed(stated.models, *loaded.bench));
+  for (const Params& section : sections.drafters) {
+    BANYAN_ASSIGN_OR_RETURN(loaded.drafted.emplace_back(),
+                            DraftedTokensOf(section, *loaded.bench));
+  }
   BANYAN_ASSIGN_OR_RETURN(loaded.decoder,
                           MakeDecoder(sections, *loaded.target.model,
                                       std::move(stated.method), context.clock));
@@ -299,6 +304,13 @@ std::vector<std::string> NotesOn(const LoadedMethod& method, int longest) {
                                    drafter.model->context_limit(),
                                    " tokens: after them it drafts nothing"));
   }
+  for (const std::vector<DraftedTokens>& drafter : method.drafted)
+    for (const DraftedTokens& drafted : drafter)
+      if (!drafted.file.empty())
+        notes.push_back(absl::StrCat("the draft vocabulary of ", drafted.model,
+                                     ": ", drafted.tokens, " of ",
+                                     method.target.model->vocab_size(),
+                                     " tokens, ", drafted.file));
   return notes;
 }
 

@@ -13,6 +13,7 @@
 #include "core/base/params.h"
 #include "core/model/model.h"
 #include "decode/decoder.h"
+#include "drafters/catalogue.h"
 #include "drafters/workbench.h"
 #include "experiments/models/loaded_model.h"
 #include "experiments/models/model_shelf.h"
@@ -49,6 +50,8 @@ struct LoadedMethod {
   // If its memory is bounded, with what the method's own weights leave of it.
   LoadedModel target;
   std::vector<MethodModel> models;
+  // By drafter of the file; of one without a vocabulary nothing.
+  std::vector<std::vector<DraftedTokens>> drafted;
   std::vector<std::string> policy_files;  // that its policies were read from
   std::shared_ptr<Workbench> bench;
   // Copies of a method decode by the same one.
@@ -72,7 +75,8 @@ absl::Status CheckMethodFile(const Params& file,
 
 // Returns notes for the user. A drafting model whose context is shorter than
 // `longest` tokens gets the note that it drafts nothing after its context;
-// heads get a note on how their files are read.
+// heads get a note on how their files are read, and a drafter of some tokens
+// one on the file that lists them.
 std::vector<std::string> NotesOn(const LoadedMethod& method, int longest);
 
 // The same engine without trunks: the baseline of every method.

@@ -12,6 +12,7 @@
 #include "configs/loader/writer.h"
 #include "core/base/params.h"
 #include "drafters/catalogue.h"
+#include "drafters/draft_vocabulary.h"
 #include "experiments/plan/params_edit.h"
 
 namespace banyan {
@@ -23,6 +24,19 @@ const Params* PlaceOf(const Params& model) {
   for (const Params::Entry& entry : model.entries())
     if (entry.key != "weights") return &entry.value;
   return nullptr;
+}
+
+// The same, where it is not the target's own directory.
+const Params* FolderOf(const Params& model) {
+  const Params* place = PlaceOf(model);
+  return place == nullptr || place->text() == "target" ? nullptr : place;
+}
+
+// The path that stands at `place`, however it is spelt.
+Params PathOf(const Params& place) {
+  return Params::Scalar(std::filesystem::path(Beside(place, place.text()))
+                            .lexically_normal()
+                            .string());
 }
 
 // A model's name in a drafter's section, and the path that leads there.
@@ -39,10 +53,35 @@ void FindModels(const Params& value, const std::string& path,
     found.push_back({path, value.text()});
   const std::string before = path.empty() ? "" : absl::StrCat(path, ".");
   for (const Params::Entry& entry : value.entries())
-    if (entry.key != "name")
+    if (entry.key != "name" && entry.key != kVocabularyKey)
       FindModels(entry.value, absl::StrCat(before, entry.key), models, found);
   for (std::size_t i = 0; i < value.items().size(); ++i)
     FindModels(value.items()[i], absl::StrCat(before, i), models, found);
+}
+
+// `value` with every draft vocabulary in it as its path, named or found, as the
+// last key of its section; all tokens are no vocabulary.
+Params WithPaths(const Params& value, const Params* models) {
+  if (value.kind() == Params::Kind::kList) {
+    std::vector<Params> items;
+    for (const Params& item : value.items())
+      items.push_back(WithPaths(item, models));
+    return Params::List(std::move(items), value.origin());
+  }
+  if (value.kind() != Params::Kind::kMap) return value;
+  const Params whole = WithVocabulary(value, [&](const std::string& name) {
+    const Params* model = models == nullptr ? nullptr : models->Find(name);
+    return model == nullptr ? nullptr : FolderOf(*model);
+  });
+  std::vector<Params::Entry> entries;
+  for (const Params::Entry& entry : whole.entries())
+    if (entry.key != kVocabularyKey)
+      entries.push_back(
+          {entry.key, entry.key_origin, WithPaths(entry.value, models)});
+  if (const Params* list = whole.Find(kVocabularyKey);
+      list != nullptr && !IsAllTokens(*list))
+    entries.push_back({kVocabularyKey, {}, PathOf(*list)});
+  return Params::Map(std::move(entries), value.origin());
 }
 
 Params Named(const std::string& name) {
@@ -60,7 +99,7 @@ OneDrafter Alone(const Params& method, const Params& drafter,
   const Params* models = method.Find("models");
   if (models != nullptr) FindModels(drafter, "", *models, names);
   std::map<std::string, Params> used;
-  Params renamed = drafter;
+  Params renamed = WithPaths(drafter, models);
   std::string weights;
   for (const ModelName& one : names) {
     const Params& model = *models->Find(one.name);
@@ -70,11 +109,8 @@ OneDrafter Alone(const Params& method, const Params& drafter,
     alone.label = DrafterLabel(
         title, place->text() == "target" ? target : FolderName(place->text()));
     // Whatever the model is called, it is this one.
-    const absl::StatusOr<Params> other = WithValue(
-        renamed, one.path,
-        Params::Scalar(std::filesystem::path(Beside(*place, place->text()))
-                           .lexically_normal()
-                           .string()));
+    const absl::StatusOr<Params> other =
+        WithValue(renamed, one.path, PathOf(*place));
     if (!other.ok()) continue;
     renamed = *other;
     if (const Params* format = model.Find("weights"))

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -170,7 +171,10 @@ DrafterProof::DrafterProof(const ProofSize& size, double temperature)
       bench_(target_, SamplingRule(sampling_), std::make_shared<Assets>()) {
   bench_.AddModel("draft", Toy({.vocab_size = size.letters, .seed = 2}));
   PutTokenizers(size.letters, bench_);
-  PutFolders(folder_.path(), size.letters, bench_);
+  // Not where the draft vocabulary is, which would be theirs.
+  const std::string folders = folder_.path() + "/folders";
+  Check(std::filesystem::create_directory(folders), folders);
+  PutFolders(folders, size.letters, bench_);
   MustBuildIndex(folder_.path() + "/index", CorpusOf(size.letters),
                  {.vocab_size = size.letters, .shard_tokens = 8});
   bench_.AddFolder("index", "index", Params::Scalar(folder_.path() + "/index"));

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -131,6 +132,129 @@ TEST(DraftVocabulary, IsOfTheTargetsTokenizer) {
   EXPECT_THAT(Bench({"a", "b", "bb"}).Refusal(ToJson({own, 4, {0, 2}})),
               HasSubstr("expected vocab_size 3, the target's, found 4"));
   EXPECT_THAT(Bench({}).Refusal("{"), HasSubstr("list.json"));
+}
+
+// A bench whose model has a folder, with a method file beside it.
+class FolderBench {
+ public:
+  FolderBench()
+      : bench_(Toy({.vocab_size = 3, .seed = 1}),
+               SamplingRule({.temperature = 1}), std::make_shared<Assets>()) {
+    const Origin place = {std::make_shared<const std::string>(Method()), 2, 9};
+    std::filesystem::create_directory(folder_.path() + "/small");
+    bench_.AddModel("draft", Toy({.vocab_size = 3, .seed = 2}), nullptr,
+                    Params::Scalar("small", place));
+    bench_.AddModel("copy", Toy({.vocab_size = 3, .seed = 2}));
+    folder_.Write("other.json", ToJson({"", 3, {0}}));
+  }
+  std::string Method() const { return folder_.path() + "/method.yaml"; }
+  void WriteList(const std::string& text) {
+    folder_.Write("small/vocabulary.json", text);
+  }
+  Params Section(const std::string& keys) const {
+    return *ParseYaml(absl::StrCat("{name: small_model, ", keys, "}"),
+                      Method());
+  }
+  absl::StatusOr<std::unique_ptr<Drafter>> Build(const std::string& keys) {
+    return BuildDrafter(Section(keys), bench_);
+  }
+  // The tokens that it proposes.
+  std::vector<TokenId> Drafted(const std::string& keys) {
+    auto built = Build(keys);
+    EXPECT_TRUE(built.ok()) << built.status();
+    if (!built.ok()) return {};
+    Solo drafter(*std::move(built));
+    const Context context = BeginWith(drafter, {3, 0, 1});
+    const Distribution law = AtRoot(drafter, context, DrawKind::kIndependent);
+    std::vector<TokenId> tokens;
+    for (TokenId token = 0; token < 3; ++token)
+      if (law.Mass(token) > 0) tokens.push_back(token);
+    return tokens;
+  }
+  Workbench& bench() { return bench_; }
+  const TestFolder& folder() const { return folder_; }
+
+ private:
+  TestFolder folder_;
+  Workbench bench_;
+};
+
+TEST(DraftVocabulary, IsThatOfTheModelsFolderUnlessOneIsNamed) {
+  FolderBench bench;
+  EXPECT_THAT(bench.Drafted("model: draft"), ElementsAre(0, 1, 2));
+  bench.WriteList(ToJson({"", 3, {1, 2}}));
+  EXPECT_THAT(bench.Drafted("model: draft"), ElementsAre(1, 2));
+  EXPECT_THAT(bench.Drafted("model: draft, vocabulary: other.json"),
+              ElementsAre(0));
+  EXPECT_THAT(bench.Drafted("model: draft, vocabulary: all"),
+              ElementsAre(0, 1, 2));
+  EXPECT_THAT(bench.Drafted("model: draft, vocabulary: "
+                            "small/vocabulary.json"),
+              ElementsAre(1, 2));
+  // A model without a folder of its own, as the target's copy.
+  EXPECT_THAT(bench.Drafted("model: copy"), ElementsAre(0, 1, 2));
+  // Of a drafter in another one too.
+  const auto cascade = ParseYaml(
+      "{name: cascade, upper: {name: small_model, model: draft}, "
+      "lower: {name: ngram}}",
+      bench.Method());
+  auto built = BuildDrafter(*cascade, bench.bench());
+  ASSERT_TRUE(built.ok()) << built.status();
+  Solo drafter(*std::move(built));
+  const Context context = BeginWith(drafter, {3, 0, 1});
+  const Distribution law = AtRoot(drafter, context, DrawKind::kIndependent);
+  EXPECT_EQ(law.Mass(0), 0);
+  EXPECT_GT(law.Mass(1), 0);
+}
+
+TEST(DraftVocabulary, ThatWasFoundIsRefusedWhereItsFolderIsNamed) {
+  FolderBench bench;
+  const auto refusal = [&](const std::string& list) {
+    bench.WriteList(list);
+    return std::string(bench.Build("model: draft").status().message());
+  };
+  const std::string file = bench.folder().path() + "/small/vocabulary.json";
+  const auto hint = testing::EndsWith("; `vocabulary: all` drafts every token");
+  EXPECT_THAT(
+      refusal("{\"tokenizer\": \"\", \"vocab_size\": 3, \"tokens\": [7]}"),
+      testing::AllOf(testing::StartsWith(bench.Method() + ":2:9: "),
+                     HasSubstr(file + ": "),
+                     HasSubstr("tokens[0]: expected a token from 0 to 2"),
+                     hint));
+  EXPECT_THAT(refusal(ToJson({"", 4, {0}})),
+              testing::AllOf(testing::StartsWith(bench.Method() + ":2:9: "),
+                             HasSubstr(file),
+                             HasSubstr("expected vocab_size 3"), hint));
+  EXPECT_THAT(refusal("[\"a\", \"b\"]"), HasSubstr(file));
+  EXPECT_THAT(bench.Drafted("model: draft, vocabulary: all"),
+              ElementsAre(0, 1, 2));
+  // A link that leads nowhere is no folder without a list.
+  std::filesystem::remove(file);
+  std::filesystem::create_symlink("gone.json", file);
+  EXPECT_THAT(std::string(bench.Build("model: draft").status().message()),
+              HasSubstr(file));
+}
+
+TEST(DraftVocabulary, IsToldOfEveryDrafterThatMayHaveOne) {
+  FolderBench bench;
+  bench.WriteList(ToJson({"", 3, {1, 2}}));
+  const auto section = ParseYaml(
+      "{name: relay, spans: [{levels: 1, drafter: {name: small_model, model: "
+      "draft}}, {levels: 1, drafter: {name: ngram}}, {drafter: {name: "
+      "small_model, model: copy}}]}",
+      bench.Method());
+  ASSERT_TRUE(BuildDrafter(*section, bench.bench()).ok());
+  const auto drafted = DraftedTokensOf(*section, bench.bench());
+  ASSERT_TRUE(drafted.ok()) << drafted.status();
+  ASSERT_EQ(drafted->size(), 2U);
+  EXPECT_EQ(drafted->at(0).model, "draft");
+  EXPECT_EQ(drafted->at(0).file, std::filesystem::path(bench.folder().path() +
+                                                       "/small/vocabulary.json")
+                                     .lexically_normal());
+  EXPECT_EQ(drafted->at(0).tokens, 2);
+  EXPECT_EQ(drafted->at(1).model, "copy");
+  EXPECT_EQ(drafted->at(1).file, "");
+  EXPECT_THAT(ModelsOf(*section), ElementsAre("draft", "copy"));
 }
 
 TEST(DraftVocabulary, LeavesProposalsOfItsTokensAlone) {

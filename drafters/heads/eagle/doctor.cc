@@ -20,6 +20,7 @@
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "core/transformer/transformer.h"
+#include "drafters/draft_vocabulary.h"
 #include "drafters/heads/agreement.h"
 #include "drafters/heads/eagle/head.h"
 #include "drafters/heads/eagle/layouts.h"
@@ -118,12 +119,29 @@ absl::Status CountText(const Model& target, const EagleHead& head,
   return absl::OkStatus();
 }
 
+// The draft vocabulary of the head's folder, if that has one.
+absl::StatusOr<std::optional<DraftVocabulary>> ReadVocabulary(
+    const Model& target, const std::string& directory) {
+  const std::string file = VocabularyFileIn(directory);
+  if (file.empty()) return std::nullopt;
+  BANYAN_ASSIGN_OR_RETURN(DraftVocabulary list, ReadDraftVocabulary(file));
+  const absl::Status fits = CheckFits(list, target.vocab_size(), nullptr);
+  if (!fits.ok())
+    return absl::InvalidArgumentError(absl::StrCat(file, ": ", fits.message()));
+  return list;
+}
+
 absl::StatusOr<BySteps> Measure(const Model& target,
                                 const std::string& directory,
                                 const std::vector<Text>& texts,
                                 const EagleTurn& turn) {
-  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<EagleHead> head,
+  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const EagleHead> head,
                           LoadEagleHead(directory, target, turn.turn));
+  BANYAN_ASSIGN_OR_RETURN(const std::optional<DraftVocabulary> list,
+                          ReadVocabulary(target, directory));
+  if (list.has_value()) {
+    BANYAN_ASSIGN_OR_RETURN(head, TrimHead(head, list->tokens));
+  }
   BySteps steps(kDoctorSteps);
   for (const Text& text : texts)
     BANYAN_RETURN_IF_ERROR(CountText(target, *head, text, turn, steps));

@@ -356,6 +356,8 @@ DrafterRow EagleRow() {
       .build = Build,
       .examples = {"{head: head}", "{head: head, vocabulary: vocabulary.json}"},
       .folder_key = "heads",
+      .model_key = "head",
+      .takes_vocabulary = true,
       .heads = {.growable = OpenGrowableEagle,
                 .examine = ExamineEagle,
                 .describe = DescribeEagle},

@@ -143,6 +143,8 @@ DrafterRow MedusaRow() {
           .examples = {"{heads: heads}",
                        "{heads: heads, vocabulary: vocabulary.json}"},
           .folder_key = "heads",
+          .model_key = "heads",
+          .takes_vocabulary = true,
           .heads = {.growable = OpenGrowableMedusa},
           .twin = "heads"};
 }

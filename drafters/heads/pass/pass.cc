@@ -202,7 +202,8 @@ DrafterRow PassRow() {
       .draw_kinds = EveryDrawKind(),
       .build = Build,
       .examples = {"{embeddings: embeddings}", "{tokens: [0, 1], after: 1}"},
-      .folder_key = "embeddings"};
+      .folder_key = "embeddings",
+      .model_key = "embeddings"};
 }
 
 }  // namespace banyan

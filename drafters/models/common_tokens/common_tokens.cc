@@ -213,7 +213,8 @@ DrafterRow CommonTokensRow() {
           .draw_kinds = EveryDrawKind(),
           .build = Build,
           .examples = {"{model: fewer}", "{model: more}",
-                       "{model: others, sampling: {temperature: 0.5}}"}};
+                       "{model: others, sampling: {temperature: 0.5}}"},
+          .model_key = "model"};
 }
 
 }  // namespace banyan

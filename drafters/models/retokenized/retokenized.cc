@@ -247,7 +247,8 @@ DrafterRow RetokenizedRow() {
           .draw_kinds = {DrawKind::kDeterministic},
           .build = Build,
           .examples = {"{model: fewer}", "{model: more, write: 6}",
-                       "{model: others}"}};
+                       "{model: others}"},
+          .model_key = "model"};
 }
 
 }  // namespace banyan

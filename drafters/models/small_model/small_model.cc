@@ -95,6 +95,8 @@ DrafterRow SmallModelRow() {
           .build = Build,
           .examples = {"{model: draft}",
                        "{model: draft, vocabulary: vocabulary.json}"},
+          .model_key = "model",
+          .takes_vocabulary = true,
           .twin = "model"};
 }
 

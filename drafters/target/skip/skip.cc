@@ -81,6 +81,7 @@ DrafterRow SkipRow() {
           .draw_kinds = EveryDrawKind(),
           .build = Build,
           .examples = {"{attention: [1], feed_forward: [0, 1]}"},
+          .model_key = "weights",
           .search = SearchOver::kBlocks};
 }
 

@@ -209,7 +209,8 @@ DrafterRow RestRow() {
       .examples = {"{index: index}",
                    "{index: index, min_match: 1, max_match: 3, nodes: 3,"
                    " depth: 2, samples: 2, sampling: {temperature: 0.5}}"},
-      .folder_key = kFolder};
+      .folder_key = kFolder,
+      .model_key = "index"};
 }
 
 }  // namespace banyan
