@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
@@ -13,12 +14,15 @@
 #include "core/base/errors.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
+#include "experiments/plan/base_file.h"
 #include "experiments/plan/params_edit.h"
 
 namespace banyan {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr char kBase[] = "base";
 
 // A method with its preset under it.
 absl::StatusOr<Params> WithPreset(const Params::Entry& method) {
@@ -56,56 +60,12 @@ absl::StatusOr<Params> WithPresets(const Params& file) {
                    Params::Map(std::move(entries), methods->origin()));
 }
 
-// `method` with the base's models in the place of its own of the same names.
-absl::StatusOr<Params> WithBaseModels(Params method, const Params& models) {
-  const Params* own = method.Find("models");
-  if (own == nullptr || own->kind() != Params::Kind::kMap) return method;
-  std::vector<Params::Entry> entries(own->entries().begin(),
-                                     own->entries().end());
-  for (Params::Entry& entry : entries)
-    if (const Params* other = models.Find(entry.key); other != nullptr)
-      entry.value = *other;
-  return WithValue(method, "models",
-                   Params::Map(std::move(entries), own->origin()));
-}
-
-// The target and the models of the file that `base` names, under the
-// experiment's own.
-absl::StatusOr<Params> WithBase(const Params& file) {
-  const Params* base = file.Find("base");
-  if (base == nullptr) return file;
-  std::string path;
-  BANYAN_RETURN_IF_ERROR(Convert(*base, path));
-  const absl::StatusOr<Params> read = LoadYamlFile(Beside(*base, path));
-  if (!read.ok()) return base->Error(read.status().message());
-  ParamsReader in(*read, "base");
-  const Params* target = in.TakeRequired("target");
-  const Params* models = in.Take("models");
-  BANYAN_RETURN_IF_ERROR(in.Finish());
-  Params result = Without(file, "base");
-  const Params* own = file.Find("target");
-  BANYAN_ASSIGN_OR_RETURN(
-      result, WithValue(result, "target",
-                        own == nullptr ? *target : Overlay(*target, *own)));
-  const Params* methods = file.Find("methods");
-  if (models == nullptr || methods == nullptr ||
-      methods->kind() != Params::Kind::kMap)
-    return result;
-  if (models->kind() != Params::Kind::kMap)
-    return models->Expected("a map from names to models");
-  std::vector<Params::Entry> entries(methods->entries().begin(),
-                                     methods->entries().end());
-  for (Params::Entry& entry : entries) {
-    BANYAN_ASSIGN_OR_RETURN(entry.value, WithBaseModels(entry.value, *models));
-  }
-  return WithValue(result, "methods",
-                   Params::Map(std::move(entries), methods->origin()));
-}
-
-absl::StatusOr<Params> WithSettings(Params file, const Settings& settings,
-                                    bool presets) {
+// Puts in the settings whose paths are of this kind.
+absl::StatusOr<Params> WithSettings(
+    Params file, const Settings& settings,
+    absl::FunctionRef<bool(absl::string_view path)> is_of_kind) {
   for (const auto& [path, value] : settings) {
-    if (IsPreset(path) != presets) continue;
+    if (!is_of_kind(path)) continue;
     BANYAN_ASSIGN_OR_RETURN(file, WithValue(file, path, value));
   }
   return file;
@@ -131,16 +91,37 @@ Params TextFrom(const Params& value, const Params& file) {
 }  // namespace
 
 bool IsPreset(absl::string_view path) {
-  return path == "base" || (absl::StartsWith(path, "methods.") &&
-                            absl::EndsWith(path, ".preset"));
+  return path == kBase || (absl::StartsWith(path, "methods.") &&
+                           absl::EndsWith(path, ".preset"));
 }
 
 absl::StatusOr<Params> Resolve(const Params& file, const Settings& settings) {
-  BANYAN_ASSIGN_OR_RETURN(const Params chosen,
-                          WithSettings(file, settings, /*presets=*/true));
-  BANYAN_ASSIGN_OR_RETURN(const Params filled, WithPresets(chosen));
-  BANYAN_ASSIGN_OR_RETURN(Params whole, WithBase(filled));
-  return WithSettings(std::move(whole), settings, /*presets=*/false);
+  BANYAN_ASSIGN_OR_RETURN(
+      Params root, WithSettings(file, settings, [](absl::string_view path) {
+        return path == kBase;
+      }));
+  BaseFile base;
+  const bool has_base = root.Find(kBase) != nullptr;
+  if (has_base) {
+    BANYAN_ASSIGN_OR_RETURN(base, ReadBaseFile(*root.Find(kBase)));
+  }
+  BANYAN_ASSIGN_OR_RETURN(root, WithBaseMethods(root, base));
+  BANYAN_ASSIGN_OR_RETURN(
+      root, WithSettings(root, settings, [](absl::string_view path) {
+        return path != kBase && IsPreset(path);
+      }));
+  BANYAN_ASSIGN_OR_RETURN(root, WithPresets(root));
+  if (has_base) {
+    BANYAN_ASSIGN_OR_RETURN(root, WithBaseTarget(Without(root, kBase), base));
+  }
+  // Before the settings, which may change a model, and after them, since they
+  // may name one.
+  BANYAN_ASSIGN_OR_RETURN(root, WithSeenModels(root, base));
+  BANYAN_ASSIGN_OR_RETURN(
+      root, WithSettings(root, settings, [](absl::string_view path) {
+        return !IsPreset(path);
+      }));
+  return WithSeenModels(root, base);
 }
 
 Params AsNamedFrom(const Params& value, const Params& file) {

@@ -21,10 +21,12 @@ inline constexpr char kPlainMethod[] = "plain";
 // "methods.chain.preset", "base".
 bool IsPreset(absl::string_view path);
 
-// Presets stand under what is laid upon them, and the target and models of the
-// file that `base` names under the experiment's own; settings come last, but
-// for those of presets. Fails on a preset that cannot be read, on a path that
-// leads nowhere, and on a method with the baseline's name.
+// Presets stand under what is laid upon them, and what the file that `base`
+// names under the experiment's own: target, models and methods, and so on down
+// its bases. A method has the models of base and experiment that its drafters
+// name. Settings come last, but for those of base and presets. Fails on a base
+// or preset that cannot be read, on a path that leads nowhere, on a method left
+// out that no base has, and on one with the baseline's name.
 absl::StatusOr<Params> Resolve(const Params& file, const Settings& settings);
 
 // The same where every text with a slash or a dot that names something beside

@@ -86,10 +86,15 @@ echo "$@" >>"$0.called"
         done = self.run_script(self.root / "configs/larger.yaml", run=0, report=0)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(["smollm2-1b"], self.models_made())
+        self.put("configs/bases/methods.yaml", "base: ../models/smollm2_7b.yaml\n")
+        self.put("configs/methods.yaml", "base: bases/methods.yaml  # with methods\n")
+        done = self.run_script(self.root / "configs/methods.yaml", run=0, report=0)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(["smollm2-1b", "smollm2-7b"], self.models_made())
         self.put("configs/own.yaml", "base: models/mine.yaml\n")
         done = self.run_script(self.root / "configs/own.yaml", run=0, report=0)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(["smollm2-1b"], self.models_made())
+        self.assertEqual(["smollm2-1b", "smollm2-7b"], self.models_made())
 
     def test_without_it_it_says_so_and_runs_on_those_that_ship(self):
         done = self.run_script(run=0, report=0, models=4)

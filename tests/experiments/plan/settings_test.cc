@@ -3,13 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "configs/loader/loader.h"
+#include "configs/loader/writer.h"
 #include "core/base/params.h"
 #include "experiments/plan/experiment.h"
 #include "tests/experiments/plan/made_experiment.h"
@@ -18,6 +21,8 @@
 namespace banyan {
 namespace {
 
+using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -98,6 +103,170 @@ TEST(Experiment, TakesTargetAndModelsFromABase) {
                       .status()
                       .message()),
       HasSubstr("base: missing key 'target'"));
+}
+
+// A method file's text, one line.
+std::string NgramMethod(int length) {
+  return absl::StrCat(
+      "{drafters: [{name: ngram}], policy: {name: chain, gamma: ", length,
+      "}, verifier: {name: multi_round}}");
+}
+
+// What the command says of an experiment with these sections.
+std::string Message(const std::string& sections) {
+  const auto experiment = ReadExperimentText(
+      absl::StrCat("question: q\nworkload: {file: w}\n", sections));
+  return std::string(experiment.status().message());
+}
+
+// A base's methods stand under the experiment's own, in the base's order.
+TEST(Experiment, TakesMethodsFromABase) {
+  const std::string preset = WriteTestFile(NgramMethod(3), "_preset.yaml");
+  const std::string base = WriteTestFile(
+      absl::StrCat("target: {directory: large}\nmethods:\n  first: {preset: ",
+                   preset.substr(preset.rfind('/') + 1), "}\n  second: ",
+                   NgramMethod(4), "\n  third: ", NgramMethod(5), "\n"),
+      "_base.yaml");
+  const std::string head =
+      absl::StrCat("question: q\nbase: ", base, "\nworkload: {file: w}\n");
+  const auto alone = ReadExperimentText(head);
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  EXPECT_THAT(CellNames(*alone),
+              ElementsAre("plain", "first", "second", "third"));
+  const std::string own =
+      absl::StrCat(head, "methods:\n  second: ~\n  fourth: ", NgramMethod(6),
+                   "\n  first: {policy: {gamma: 8}}\n");
+  const auto experiment = ReadExperimentText(own);
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  EXPECT_THAT(CellNames(*experiment),
+              ElementsAre("plain", "first", "third", "fourth"));
+  const Params& changed = experiment->cells[1].section;
+  EXPECT_EQ(changed.Find("policy")->Find("gamma")->text(), "8");
+  EXPECT_EQ(changed.Find("policy")->Find("name")->text(), "chain");
+  // It is the experiment that has all of it in its own file.
+  const auto whole = ReadExperimentText(absl::StrCat(
+      "question: q\nworkload: {file: w}\ntarget: {directory: ",
+      experiment->cells[0].target.directory,
+      "}\nmethods:\n  first: ", NgramMethod(8), "\n  third: ", NgramMethod(5),
+      "\n  fourth: ", NgramMethod(6), "\n"));
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  for (std::size_t i = 1; i < whole->cells.size(); ++i)
+    EXPECT_EQ(ToYaml(whole->cells[i].section),
+              ToYaml(experiment->cells[i].section));
+  const auto again = ReadExperimentText(experiment->resolved);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(CellNames(*again), CellNames(*experiment));
+  // The command line has the last word on a base's methods too.
+  const auto set = ReadExperimentText(
+      own, {*ReadSetting("methods.third=~"),
+            *ReadSetting("methods.first.preset=" +
+                         WriteTestFile(NgramMethod(2), "_other.yaml")),
+            *ReadSetting("methods.fourth.policy.gamma=7")});
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_THAT(CellNames(*set), ElementsAre("plain", "first", "fourth"));
+  EXPECT_EQ(set->cells[2].section.Find("policy")->Find("gamma")->text(), "7");
+}
+
+TEST(Experiment, LeavesOutOnlyMethodsThatABaseHas) {
+  const std::string base = WriteTestFile(
+      absl::StrCat("target: {directory: large}\nmethods: {suffix: ",
+                   NgramMethod(3), "}\n"),
+      "_base.yaml");
+  EXPECT_THAT(
+      Message(absl::StrCat("base: ", base, "\nmethods:\n  sufix: ~\n")),
+      HasSubstr(":5:3: unknown method of the base 'sufix'; did you mean "
+                "'suffix'?"));
+  EXPECT_THAT(Message("target: {directory: t}\nmethods: {none: ~}\n"),
+              HasSubstr("expected a method"));
+  const std::string odd = WriteTestFile(
+      "target: {directory: large}\nmethods: [copy]\n", "_odd.yaml");
+  EXPECT_THAT(
+      Message(absl::StrCat("base: ", odd, "\n")),
+      HasSubstr("_odd.yaml:2:10: expected a map from names to methods"));
+  EXPECT_THAT(Message(absl::StrCat("base: ", base, "\nmethods: [copy]\n")),
+              HasSubstr("expected a map from names to methods"));
+}
+
+// The lower base is under the upper one, as that is under the experiment.
+TEST(Experiment, ABaseMayHaveABase) {
+  const std::string lower = WriteTestFile(
+      absl::StrCat("target: {directory: large, weights: q8}\n"
+                   "models: {draft: {directory: small}}\nmethods:\n  first: ",
+                   NgramMethod(3), "\n  second: ", NgramMethod(4), "\n"),
+      "_lower.yaml");
+  const std::string upper = WriteTestFile(
+      absl::StrCat(
+          "base: ", lower.substr(lower.rfind('/') + 1),
+          "\ntarget: {weights: bf16}\n"
+          "models: {draft: {directory: other}}\n"
+          "methods: {first: ~, third: {preset: ",
+          std::filesystem::absolute("configs/methods/chain.yaml").string(),
+          "}}\n"),
+      "_upper.yaml");
+  const auto experiment = ReadExperimentText(
+      absl::StrCat("question: q\nbase: ", upper, "\nworkload: {file: w}\n"));
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  EXPECT_THAT(CellNames(*experiment), ElementsAre("plain", "second", "third"));
+  EXPECT_EQ(experiment->cells[0].target.weights, "bf16");
+  EXPECT_EQ(experiment->cells[0].target.directory,
+            std::filesystem::path(lower).parent_path() / "large");
+  EXPECT_EQ(experiment->cells[2]
+                .section.Find("models")
+                ->Find("draft")
+                ->Find("directory")
+                ->text(),
+            "other");
+  const std::string ring = WriteTestFile("", "_ring.yaml");
+  const std::string link = WriteTestFile("base: " + ring + "\n", "_link.yaml");
+  std::ofstream(ring) << "base: " << link << "\n";
+  EXPECT_THAT(Message("base: " + ring + "\nmethods: {}\n"),
+              AllOf(HasSubstr("_link.yaml:1:7: "),
+                    HasSubstr("_ring.yaml is a base of itself")));
+}
+
+// Those of the base and of the experiment, the experiment's first.
+TEST(Experiment, AMethodSeesTheModelsOfBaseAndExperiment) {
+  const std::string base = WriteTestFile(
+      "target: {directory: large}\n"
+      "models: {draft: {directory: small}, heads: {heads: wide},\n"
+      "         never: {directory: none}}\n",
+      "_base.yaml");
+  const std::string text =
+      absl::StrCat("question: q\nbase: ", base,
+                   "\nworkload: {file: w}\nmethods:\n"
+                   "  merged:\n"
+                   "    drafters:\n"
+                   "      - name: cascade\n"
+                   "        upper: {name: small_model, model: draft}\n"
+                   "        lower: {name: ngram, reset: never}\n"
+                   "      - {name: medusa, heads: heads}\n"
+                   "    policy: {name: chain, gamma: 2}\n"
+                   "    verifier: {name: multi_round}\n"
+                   "  own:\n"
+                   "    models: {draft: {directory: mine}}\n"
+                   "    drafters: [{name: ngram}]\n"
+                   "    policy: {name: chain, gamma: 2}\n"
+                   "    verifier: {name: multi_round}\n");
+  const auto experiment = ReadExperimentText(text);
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  const Params& models = *experiment->cells[1].section.Find("models");
+  ASSERT_EQ(models.entries().size(), 2U);  // not `never`
+  EXPECT_EQ(models.Find("draft")->Find("directory")->text(), "small");
+  EXPECT_EQ(models.Find("heads")->Find("heads")->text(), "wide");
+  EXPECT_EQ(*models.Find("draft")->Find("directory")->origin().file, base);
+  const auto again = ReadExperimentText(experiment->resolved);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(ToYaml(again->cells[1].section),
+            ToYaml(experiment->cells[1].section));
+  // A model of the experiment's own, and one that a setting names.
+  const auto other =
+      ReadExperimentText(text + "models: {draft: {directory: ours}}\n",
+                         {*ReadSetting("methods.merged.drafters.0.lower="
+                                       "{name: small_model, model: never}")});
+  ASSERT_TRUE(other.ok()) << other.status();
+  const Params& others = *other->cells[1].section.Find("models");
+  EXPECT_EQ(others.Find("draft")->Find("directory")->text(), "ours");
+  EXPECT_EQ(others.Find("never")->Find("directory")->text(), "none");
 }
 
 // A path from the command line is one from where the program runs.
