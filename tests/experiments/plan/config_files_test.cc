@@ -1,5 +1,6 @@
 // Every file of configs is read as the program reads it: which way, its folder
 // says.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "configs/loader/loader.h"
+#include "configs/loader/writer.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "drafters/catalogue.h"
@@ -28,6 +30,7 @@
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/opponents.h"
 #include "experiments/plan/params_edit.h"
+#include "experiments/plan/resolve.h"
 #include "experiments/plan/workload.h"
 #include "experiments/proof/law_file.h"
 #include "experiments/report/stated_costs.h"
@@ -216,17 +219,35 @@ absl::Status ReadBase(const std::string& path) {
                  fs::absolute("configs/methods/copy.yaml").string(), "}}\n")));
 }
 
+// The same of one with methods, some of which have sizes that are measured.
+absl::Status ReadBaseOfMethods(const std::string& path) {
+  return Run("check --resolved " +
+             WriteTestFile(absl::StrCat(
+                 "question: q\nbase: ", path, "\nworkload: {file: ",
+                 fs::absolute("experiments/workloads/chat.jsonl").string(),
+                 ", prompts: 1, chat: auto}\nacceptance: !include ",
+                 (fs::path(path).parent_path() / "../acceptance").string(),
+                 "/smollm2.yaml\n")));
+}
+
 // By folder below configs.
 using Reader = absl::Status (*)(const std::string& path);
 const std::map<std::string, Reader>& Readers() {
-  static const auto& readers = *new std::map<std::string, Reader>{
-      {"", ReadExperimentFile},    {"ablations", ReadExperimentFile},
-      {"acceptance", ReadTables},  {"calibrations", ReadCalibration},
-      {"chains", ReadChains},      {"costs", ReadCosts},
-      {"curves", ReadCurve},       {"exact", ReadLaw},
-      {"exact/controls", ReadLaw}, {"methods", ReadMethod},
-      {"models", ReadBase},        {"papers", ReadExperimentFile},
-      {"tree", ReadTreeFile}};
+  static const auto& readers =
+      *new std::map<std::string, Reader>{{"", ReadExperimentFile},
+                                         {"ablations", ReadExperimentFile},
+                                         {"acceptance", ReadTables},
+                                         {"calibrations", ReadCalibration},
+                                         {"bases", ReadBaseOfMethods},
+                                         {"chains", ReadChains},
+                                         {"costs", ReadCosts},
+                                         {"curves", ReadCurve},
+                                         {"exact", ReadLaw},
+                                         {"exact/controls", ReadLaw},
+                                         {"methods", ReadMethod},
+                                         {"models", ReadBase},
+                                         {"papers", ReadExperimentFile},
+                                         {"tree", ReadTreeFile}};
   return readers;
 }
 
@@ -243,7 +264,24 @@ TEST(ConfigFiles, AreReadAsTheProgramReadsThem) {
     EXPECT_TRUE(status.ok()) << name << ": " << status;
     if (status.ok()) tally.Count(CaseResult::kProven);
   }
-  ExpectCounts(tally, 177);
+  ExpectCounts(tally, 178);
+}
+
+TEST(ConfigFiles, TheTwoExperimentsOnSmolLm2HaveTheSameMethods) {
+  const Project project;
+  const auto methods = [&](const std::string& name) {
+    const auto file = LoadYamlFile((project.configs() / name).string());
+    EXPECT_TRUE(file.ok()) << file.status();
+    const auto resolved = Resolve(*file, {});
+    EXPECT_TRUE(resolved.ok()) << resolved.status();
+    return ToYaml(*resolved->Find("methods"));
+  };
+  const std::string whole = methods("trees_vs_chains.yaml");
+  EXPECT_EQ(methods("smollm2.yaml"), whole);
+  for (const char* name :
+       {"specinfer_1:", "specinfer_2:", "sequoia:", "eagle3:", "medusa:",
+        "suffix:", "copy:", "hybrid:", "merged_heads:", "auto:"})
+    EXPECT_THAT(whole, testing::HasSubstr(name));
 }
 
 TEST(ConfigFiles, StateACostForEveryDrafter) {
