@@ -40,6 +40,18 @@ std::string TrunksText(const records::Cell& cell) {
       });
 }
 
+// By model, the file of the tokens that it drafts. Empty: it takes none, or the
+// record is older than what it drafts was written down.
+std::string VocabulariesText(const records::Cell& cell) {
+  std::vector<std::string> texts;
+  for (const records::Trunk& trunk : cell.trunks())
+    for (const records::DraftedTokens& drafted : trunk.drafted())
+      texts.push_back(
+          absl::StrCat(drafted.model(), " ",
+                       drafted.file().empty() ? "all tokens" : drafted.file()));
+  return absl::StrJoin(texts, ", ");
+}
+
 std::string ModelText(const records::Model& model) {
   return absl::StrCat(model.directory(), " ", model.weights());
 }
@@ -95,6 +107,10 @@ std::vector<std::string> CellDifferences(const records::Cell& a,
   AddDifference("models", ModelsText(a), ModelsText(b), out);
   AddDifference("verifier", a.verifier(), b.verifier(), out);
   AddDifference("trunks", TrunksText(a), TrunksText(b), out);
+  const std::string vocabularies = VocabulariesText(a);
+  const std::string others = VocabulariesText(b);
+  if (!vocabularies.empty() && !others.empty())
+    AddDifference("draft vocabularies", vocabularies, others, out);
   AddDifference("rows", a.unmerged() ? "unmerged" : "merged",
                 b.unmerged() ? "unmerged" : "merged", out);
   AddDifference("sampling", a.sampling(), b.sampling(), out);

@@ -22,6 +22,7 @@
 #include "decode/method.h"
 #include "decode/proofs.h"
 #include "drafters/assets.h"
+#include "drafters/catalogue.h"
 #include "experiments/models/method_file.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/model_spec.h"
@@ -107,8 +108,18 @@ std::size_t DrafterOf(const ExperimentCell& cell, std::size_t trunk) {
   return static_cast<std::size_t>(number);
 }
 
-void DescribeMethod(const ExperimentCell& cell, const Method& method,
+void Describe(const std::vector<DraftedTokens>& drafted, records::Trunk& out) {
+  for (const DraftedTokens& one : drafted) {
+    records::DraftedTokens& to = *out.add_drafted();
+    to.set_model(one.model);
+    to.set_file(one.file);
+    to.set_tokens(static_cast<std::uint32_t>(one.tokens));
+  }
+}
+
+void DescribeMethod(const ExperimentCell& cell, const LoadedMethod& loaded,
                     records::Cell& out) {
+  const Method& method = loaded.decoder->method();
   out.set_verifier(method.verifier_name);
   out.set_lossless(IsLossless(method));
   if (IsLossless(method) && !method.trunks.empty())
@@ -128,6 +139,7 @@ void DescribeMethod(const ExperimentCell& cell, const Method& method,
     const std::size_t drafter =
         DrafterOf(cell, static_cast<std::size_t>(out.trunks_size()) - 1);
     if (drafter < identities.size()) to.set_identity(identities[drafter]);
+    if (drafter < loaded.drafted.size()) Describe(loaded.drafted[drafter], to);
   }
 }
 
@@ -202,7 +214,7 @@ void DescribeCell(const ExperimentCell& cell, Assets& assets,
       std::filesystem::path(cell.target.directory).filename().string());
   Describe(cell.target, *prepared.target.model, assets, *out.mutable_target());
   DescribeModels(prepared.method, assets, out);
-  DescribeMethod(cell, prepared.method.decoder->method(), out);
+  DescribeMethod(cell, prepared.method, out);
   out.set_sampling(ToYaml(Params::Map(cell.sampling)));
   out.set_max_new_tokens(cell.max_new_tokens);
   if (prepared.chat.has_value())

@@ -15,7 +15,8 @@ namespace banyan {
 //   context: object of texts, numbers and objects like itself
 //   cells: [{name, method, axes: {axis: text}, target, grown_from: null or
 //     text, lossless, refuted, baseline: null or the name of a cell, verifier,
-//     temperature: number, trunks: [{drafter, policy, draws}], prompts: number,
+//     temperature: number, prompts: number, trunks: [{drafter, policy, draws,
+//     vocabularies: [{model, file, tokens}]}],
 //     metrics: {metric: {key: {value, low, high}}}}]
 //   metrics: [{name, sentence, unit}]
 //   curve: null or {file, name, costs, sentence}: what was stated of another

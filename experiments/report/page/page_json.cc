@@ -75,12 +75,24 @@ JsonValue EstimatesToJson(const Summary& summary,
   return out;
 }
 
+// Of the drafters of some tokens only.
+JsonValue DraftedToJson(const records::Trunk& trunk) {
+  JsonValue all = JsonValue::List();
+  for (const records::DraftedTokens& drafted : trunk.drafted())
+    if (!drafted.file().empty())
+      all.Add({{"model", drafted.model()},
+               {"file", drafted.file()},
+               {"tokens", drafted.tokens()}});
+  return all;
+}
+
 JsonValue TrunksToJson(const records::Cell& cell) {
   JsonValue trunks = JsonValue::List();
   for (const records::Trunk& trunk : cell.trunks())
     trunks.Add({{"drafter", trunk.drafter()},
                 {"policy", trunk.policy()},
-                {"draws", DrawKindName(trunk.draws())}});
+                {"draws", DrawKindName(trunk.draws())},
+                {"vocabularies", DraftedToJson(trunk)}});
   return trunks;
 }
 

@@ -122,6 +122,12 @@ function drawTimes(ms, emitted) {
   byId("times").replaceChildren(bar, list);
 }
 
+// The tokens that a drafter can propose, if they are not all.
+function vocabularyText(vocabulary) {
+  return `; draft vocabulary of ${vocabulary.model}: ` +
+         `${vocabulary.tokens} tokens, ${vocabulary.file}`;
+}
+
 function drawTrunks() {
   const trunks = view.cell.trunks ?? [];
   const made = trunks.map((trunk, i) => {
@@ -130,7 +136,8 @@ function drawTrunks() {
     ring.style.borderStyle = ["solid", "dashed", "dotted", "double"][i % 4];
     return element("li", {}, ring, ` trunk ${i}: `,
                    element("strong", {}, trunk.drafter),
-                   `, ${trunk.policy}, ${words(trunk.draws)}`);
+                   `, ${trunk.policy}, ${words(trunk.draws)}`,
+                   ...(trunk.vocabularies ?? []).map(vocabularyText));
   });
   const keys = [
     ["accepted", "accepted"], ["refused", "refused"],

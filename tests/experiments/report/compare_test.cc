@@ -200,6 +200,28 @@ TEST_F(CompareTest, SaysWhatElseDiffers) {
                                    "cell chain, seed: 7 | 8"}));
 }
 
+TEST_F(CompareTest, SaysWhichTokensWereDrafted) {
+  const auto context = [](const std::string& file) {
+    records::Context made = MadeContext({});
+    records::DraftedTokens& drafted =
+        *made.mutable_cells(1)->mutable_trunks(0)->add_drafted();
+    drafted.set_model("draft");
+    drafted.set_file(file);
+    return made;
+  };
+  const auto differences = [&] {
+    return RunForJson(Command("--json")).at("differences");
+  };
+  WriteMadeRecords(Path("a"), {}, context("d/vocabulary.json"));
+  WriteMadeRecords(Path("b"), {}, context(""));
+  EXPECT_EQ(differences(),
+            nlohmann::json::array({"cell chain, draft vocabularies: draft "
+                                   "d/vocabulary.json | draft all tokens"}));
+  // An older record does not say.
+  WriteMadeRecords(Path("b"), {});
+  EXPECT_EQ(differences(), nlohmann::json::array());
+}
+
 TEST_F(CompareTest, RefusesRunsWithoutACommonCell) {
   WriteMadeRecords(Path("a"), {});
   records::Context context = MadeContext({});

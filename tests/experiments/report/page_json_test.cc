@@ -32,6 +32,13 @@ class PageJsonTest : public FolderTest {
     records::Context context = MadeContext({});
     for (records::Cell& cell : *context.mutable_cells())
       cell.mutable_target()->set_directory(directory);
+    records::Trunk& trunk =
+        *context.mutable_cells(context.cells_size() - 1)->mutable_trunks(0);
+    trunk.add_drafted()->set_model("whole");
+    records::DraftedTokens& some = *trunk.add_drafted();
+    some.set_model("some");
+    some.set_file("d/vocabulary.json");
+    some.set_tokens(8192);
     WriteMadeRecords(path, {}, context);
     const auto set = ReadRecordSet({path}, false);
     EXPECT_TRUE(set.ok()) << set.status();
@@ -76,6 +83,10 @@ TEST_F(PageJsonTest, DescribesEveryCell) {
   EXPECT_EQ(lossy.at("prompts"), 6);
   EXPECT_EQ(lossy.at("trunks")[1].at("drafter"), "ngram");
   EXPECT_EQ(lossy.at("trunks")[1].at("draws"), "deterministic");
+  EXPECT_EQ(lossy.at("trunks")[0].at("vocabularies"),
+            Json::parse(R"([{"model": "some", "file": "d/vocabulary.json",
+                             "tokens": 8192}])"));
+  EXPECT_EQ(lossy.at("trunks")[1].at("vocabularies"), Json::array());
   const Json& speed = lossy.at("metrics").at("speed").at("");
   EXPECT_LE(speed.at("low").get<double>(), speed.at("value").get<double>());
   EXPECT_GE(speed.at("high").get<double>(), speed.at("value").get<double>());

@@ -24,14 +24,17 @@
 #include "core/ops/gauge.h"
 #include "core/ops/reference/reference_backend.h"
 #include "core/prob/sampling_rule.h"
+#include "drafters/draft_vocabulary.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/workload.h"
+#include "experiments/records/record.pb.h"
 #include "experiments/run/estimate.h"
 #include "experiments/run/prepared_cells.h"
 #include "experiments/run/shard.h"
 #include "tests/experiments/preset_files.h"
 #include "tests/experiments/run_program.h"
+#include "tests/support/made/edited_model.h"
 
 namespace banyan {
 namespace {
@@ -105,6 +108,93 @@ TEST(PreparedRun, GivesEveryCellABaselineLikeItselfInAllElse) {
     EXPECT_EQ(own.top_p, 0.9);
   }
   EXPECT_EQ(together, 64);
+}
+
+// How often a cell's files have one of this path.
+int CountFile(const PreparedCell& cell, const std::string& path) {
+  const auto& files = cell.description.files();
+  return static_cast<int>(std::count_if(
+      files.begin(), files.end(),
+      [&](const records::File& file) { return file.path() == path; }));
+}
+
+std::string Normal(const std::string& path) {
+  return std::filesystem::path(path).lexically_normal().string();
+}
+
+// A draft vocabulary that is found is described as one that is named.
+TEST(PreparedRun, TellsTheDraftVocabularyThatIsUsed) {
+  const EditedModel small("models/pycode-draft-1");
+  const std::string list = Normal(small.folder().Write(
+      "vocabulary.json", ToJson(DraftVocabulary{"", 2048, {5, 7, 11}})));
+  const std::string other = Normal(
+      WriteTestFile(ToJson(DraftVocabulary{"", 2048, {5, 7}}), "_other.json"));
+  const auto method = [&](const std::string& name, const std::string& keys) {
+    return absl::StrCat(
+        "  ", name, ":\n    models: {draft: {directory: ", small.path(),
+        "}}\n    drafters: [{name: small_model, model: draft", keys,
+        "}]\n    policy: {name: chain, gamma: 2}\n"
+        "    verifier: {name: multi_round}\n");
+  };
+  ModelShelf shelf(OneThread());
+  const auto run = Prepare(
+      absl::StrCat(Head("prompts: 1"), "methods:\n", method("found", ""),
+                   method("named", absl::StrCat(", vocabulary: ", list)),
+                   method("all", ", vocabulary: all"),
+                   method("other", absl::StrCat(", vocabulary: ", other))),
+      shelf);
+  ASSERT_TRUE(run.ok()) << run.status();
+  ASSERT_THAT(run->cells, SizeIs(5));
+  const auto trunk = [&](int cell) {
+    return run->cells[static_cast<std::size_t>(cell)].description.trunks(0);
+  };
+  for (const int cell : {1, 2}) {
+    ASSERT_THAT(trunk(cell).drafted(), SizeIs(1));
+    EXPECT_EQ(trunk(cell).drafted(0).model(), "draft");
+    EXPECT_EQ(trunk(cell).drafted(0).file(), list);
+    EXPECT_EQ(trunk(cell).drafted(0).tokens(), 3U);
+    EXPECT_EQ(CountFile(run->cells[static_cast<std::size_t>(cell)], list), 1);
+  }
+  EXPECT_EQ(trunk(1).identity(), trunk(2).identity());
+  EXPECT_NE(trunk(1).identity(), trunk(3).identity());
+  EXPECT_NE(trunk(1).identity(), trunk(4).identity());
+  EXPECT_NE(trunk(3).identity(), trunk(4).identity());
+  ASSERT_THAT(trunk(3).drafted(), SizeIs(1));
+  EXPECT_EQ(trunk(3).drafted(0).file(), "");
+  EXPECT_EQ(trunk(4).drafted(0).file(), other);
+  EXPECT_EQ(CountFile(run->cells[4], other), 1);
+  EXPECT_THAT(
+      run->notes,
+      ElementsAre(
+          absl::StrCat("the draft vocabulary of draft: 2 of 2048 tokens, ",
+                       other),
+          absl::StrCat("the draft vocabulary of draft: 3 of 2048 tokens, ",
+                       list)));
+}
+
+// However the methods of an experiment say it, a chain is one drafter's.
+TEST(PreparedRun, HasOneChainForADraftVocabularyFoundOrNamed) {
+  const EditedModel small("models/pycode-draft-1");
+  const std::string list = small.folder().Write(
+      "vocabulary.json", ToJson(DraftVocabulary{"", 2048, {5, 7, 11}}));
+  const auto tree = [&](const std::string& keys) {
+    return absl::StrCat("{models: {draft: {directory: ", small.path(),
+                        "}}, drafters: [{name: small_model, model: draft", keys,
+                        "}], policy: {name: expansion, branching: [2, 1]}, "
+                        "verifier: {name: multi_round}}\n");
+  };
+  ModelShelf shelf(OneThread());
+  const auto run = Prepare(
+      absl::StrCat(Head("prompts: 1"), "methods:\n  found: ", tree(""),
+                   "  named: ", tree(absl::StrCat(", vocabulary: ", list)),
+                   "  all: ", tree(", vocabulary: all"),
+                   "compare:\n  chains:\n    - {target: pycode-target, "
+                   "drafter: ",
+                   std::filesystem::path(small.path()).filename().string(),
+                   ", temperature: 1, length: 4, speed: 1}\n"),
+      shelf);
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_THAT(run->cells, SizeIs(6));  // two chains: of the list, and of all
 }
 
 // Reads at once, and multiplies once a second.
