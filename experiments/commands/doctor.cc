@@ -26,6 +26,7 @@
 #include "core/tokenizer/token_difference.h"
 #include "decode/sequence.h"
 #include "drafters/catalogue.h"
+#include "drafters/draft_vocabulary.h"
 #include "drafters/heads/agreement.h"
 #include "drafters/heads/head_doctor.h"
 #include "drafters/row.h"
@@ -280,9 +281,13 @@ absl::Status Run(const Options& options) {
     ModelSpec spec = options.model.spec;
     spec.directory = options.drafter;
     BANYAN_ASSIGN_OR_RETURN(const LoadedModel drafter, shelf.Open(spec));
-    BANYAN_ASSIGN_OR_RETURN(
-        const DrafterFit fit,
-        ExamineFit(target, drafter, texts.tokens, ShowReading));
+    FitQuestion question = {.target = target, .drafter = drafter};
+    if (const std::string file = VocabularyFileIn(options.drafter);
+        !file.empty()) {
+      BANYAN_ASSIGN_OR_RETURN(question.vocabulary, ReadDraftVocabulary(file));
+    }
+    BANYAN_ASSIGN_OR_RETURN(const DrafterFit fit,
+                            ExamineFit(question, texts.tokens, ShowReading));
     return print(fit);
   }
   BANYAN_ASSIGN_OR_RETURN(
@@ -313,7 +318,8 @@ void AddDoctorCommand(CommandLine& line) {
   AddModelOptions(command, options->model);
   command.Option("--head", &options->head, "The head's directory.");
   command.Option("--drafter", &options->drafter,
-                 "In its place, the directory of a small model.");
+                 "In its place, the directory of a small model. A "
+                 "vocabulary.json in it limits what it drafts.");
   command.Option("--workload", &options->workload,
                  absl::StrCat("Texts: .jsonl, or text with one a line. Without "
                               "it the target writes texts itself, at "

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,10 +18,12 @@
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
+#include "core/model/trimmed_model.h"
 #include "core/prob/distribution.h"
 #include "core/tokenizer/chat_template.h"
 #include "core/tokenizer/token_difference.h"
 #include "core/tokenizer/tokenizer.h"
+#include "drafters/draft_vocabulary.h"
 #include "drafters/heads/agreement.h"
 #include "drafters/workbench.h"
 #include "experiments/models/loaded_model.h"
@@ -52,8 +55,10 @@ std::string TemplateOf(const Tokenizer& tokenizer) {
 
 class Comparison {
  public:
-  Comparison(const LoadedModel& target, const LoadedModel& drafter)
-      : target_(target), drafter_(drafter) {}
+  explicit Comparison(const FitQuestion& question)
+      : target_(question.target),
+        drafter_(question.drafter),
+        vocabulary_(question.vocabulary) {}
 
   DrafterFit Run() {
     AddAlike({.name = "vocabulary",
@@ -61,6 +66,7 @@ class Comparison {
               .drafter = absl::StrCat(drafter_.model->vocab_size()),
               .problem = "its vocabulary is of another size",
               .refused = true});
+    if (vocabulary_.has_value()) AddVocabulary();
     if (target_.tokenizer != nullptr && drafter_.tokenizer != nullptr) {
       AddTokens();
       AddSpecial();
@@ -79,6 +85,17 @@ class Comparison {
   void AddAlike(FitFact fact) {
     if (fact.target == fact.drafter) fact.problem.clear();
     fit_.facts.push_back(std::move(fact));
+  }
+
+  void AddVocabulary() {
+    const absl::Status fits = CheckFits(
+        *vocabulary_, target_.model->vocab_size(), target_.tokenizer.get());
+    fit_.facts.push_back({.name = "draft tokens",
+                          .target = absl::StrCat(target_.model->vocab_size()),
+                          .drafter = absl::StrCat(vocabulary_->tokens.size(),
+                                                  " of ", kVocabularyFile),
+                          .problem = std::string(fits.message()),
+                          .refused = true});
   }
 
   void AddTokens() {
@@ -135,6 +152,7 @@ class Comparison {
 
   const LoadedModel& target_;
   const LoadedModel& drafter_;
+  const std::optional<DraftVocabulary>& vocabulary_;
   DrafterFit fit_;
 };
 
@@ -190,15 +208,22 @@ std::string DrafterFit::Verdict() const {
 }
 
 absl::StatusOr<DrafterFit> ExamineFit(
-    const LoadedModel& target, const LoadedModel& drafter,
-    const std::vector<std::vector<TokenId>>& texts,
+    const FitQuestion& question, const std::vector<std::vector<TokenId>>& texts,
     absl::FunctionRef<void(int done, int all)> progress) {
-  DrafterFit fit = Comparison(target, drafter).Run();
+  const LoadedModel& target = question.target;
+  const LoadedModel& drafter = question.drafter;
+  DrafterFit fit = Comparison(question).Run();
   if (!fit.Fits() && target.tokenizer != nullptr &&
       drafter.tokenizer != nullptr)
     fit.shared = CountShared(target, drafter, texts);
   if (target.model->vocab_size() != drafter.model->vocab_size()) return fit;
-  const auto held = static_cast<std::size_t>(drafter.model->context_limit());
+  std::shared_ptr<const Model> model = drafter.model;
+  if (question.vocabulary.has_value() &&
+      question.vocabulary->vocab_size == model->vocab_size()) {
+    BANYAN_ASSIGN_OR_RETURN(model,
+                            TrimOutputs(model, question.vocabulary->tokens));
+  }
+  const auto held = static_cast<std::size_t>(model->context_limit());
   const int all = static_cast<int>(texts.size());
   for (int i = 0; i < all; ++i) {
     progress(i, all);
@@ -207,7 +232,7 @@ absl::StatusOr<DrafterFit> ExamineFit(
     BANYAN_ASSIGN_OR_RETURN(const std::vector<Distribution> wanted,
                             LawsAfter(*target.model, text));
     BANYAN_ASSIGN_OR_RETURN(const std::vector<Distribution> found,
-                            LawsAfter(*drafter.model, text));
+                            LawsAfter(*model, text));
     for (std::size_t at = 0; at < text.size(); ++at)
       fit.agreement.Count(wanted[at], found[at]);
   }

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/token.h"
 #include "core/tokenizer/token_difference.h"
+#include "drafters/draft_vocabulary.h"
 #include "drafters/heads/agreement.h"
 #include "experiments/models/loaded_model.h"
 
@@ -50,12 +51,18 @@ struct DrafterFit {
   std::string Verdict() const;
 };
 
+struct FitQuestion {
+  const LoadedModel& target;
+  const LoadedModel& drafter;
+  // Of the drafter's folder; none: it drafts all tokens.
+  std::optional<DraftVocabulary> vocabulary = std::nullopt;
+};
+
 // On texts in the target's tokens, of which each is read as far as the drafter
 // can. Special tokens and templates are compared where both have a tokenizer.
 // `progress` is told how many texts are done. Fails if a model does.
 absl::StatusOr<DrafterFit> ExamineFit(
-    const LoadedModel& target, const LoadedModel& drafter,
-    const std::vector<std::vector<TokenId>>& texts,
+    const FitQuestion& question, const std::vector<std::vector<TokenId>>& texts,
     absl::FunctionRef<void(int done, int all)> progress);
 
 }  // namespace banyan

@@ -372,6 +372,44 @@ TEST(DoctorOfModels, FindsThatTheShippedDrafterFits) {
                     HasSubstr(" places\nfits\n")));
 }
 
+// Three tokens, so that little of the target's is proposed.
+std::string VocabularyOf(int size) {
+  return absl::StrCat("{\"tokenizer\": \"\", \"vocab_size\": ", size,
+                      ", \"tokens\": [2, 3, 5]}");
+}
+
+TEST(DoctorOfModels, ReadsTheDraftVocabularyOfItsFolder) {
+  const EditedModel drafter("models/pycode-draft-2");
+  drafter.folder().Write("vocabulary.json", VocabularyOf(2048));
+  const nlohmann::json found = ExamineFit(drafter.path());
+  EXPECT_EQ(found.at("facts")[1].at("name"), "draft tokens");
+  EXPECT_EQ(found.at("facts")[1].at("target"), "2048");
+  EXPECT_EQ(found.at("facts")[1].at("drafter"), "3 of vocabulary.json");
+  EXPECT_LT(found.at("overlap").get<double>(), 0.2);
+  EXPECT_TRUE(found.at("weak").get<bool>());
+  drafter.folder().Write("vocabulary.json", VocabularyOf(2047));
+  EXPECT_EQ(ExamineFit(drafter.path()).at("verdict"),
+            "does not fit: vocabulary: expected vocab_size 2048, the target's, "
+            "found 2047");
+  drafter.folder().Write("vocabulary.json", "[]");
+  const Outcome broken = RunFit(drafter.path(), "");
+  EXPECT_EQ(broken.code, 2);
+  EXPECT_THAT(broken.err, HasSubstr(drafter.path() + "/vocabulary.json"));
+}
+
+TEST(Doctor, ReadsTheDraftVocabularyOfAHeadsFolder) {
+  const EditedModel head("models/pycode-eagle1");
+  head.folder().Write("vocabulary.json", VocabularyOf(2048));
+  const nlohmann::json found = Examine(head.path());
+  EXPECT_LT(found.at("readings")[0].at("overlap")[0].get<double>(), 0.2);
+  head.folder().Write("vocabulary.json", VocabularyOf(2047));
+  const Outcome refused = RunProgram(
+      "doctor --model models/pycode-target --prompts 1 --head " + head.path());
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr(head.path() + "/vocabulary.json"),
+                                 HasSubstr("expected vocab_size 2048")));
+}
+
 TEST(DoctorOfModels, AModelAgreesWithItself) {
   const nlohmann::json found = ExamineFit("models/pycode-target");
   EXPECT_NEAR(found.at("overlap").get<double>(), 1, 1e-9);
