@@ -176,8 +176,9 @@ void AddCountCommand(CommandLine& line) {
   Command command = line.Add(
       "count",
       "Counts tokens and token pairs in texts, for the drafters unigram and "
-      "bigram. With --top, lists the most frequent tokens, for the key "
-      "vocabulary of a drafter.",
+      "bigram. With --top, lists the most frequent tokens: the draft "
+      "vocabulary of the drafter in whose folder the list is vocabulary.json, "
+      "or whose key vocabulary names it.",
       "  banyan count --model models/pycode-target --out counts.safetensors "
       "\\\n"
       "      experiments/workloads/README.md\n"

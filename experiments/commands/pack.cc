@@ -6,11 +6,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/base/status_macros.h"
 #include "core/base/weight_format.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/json/json_value.h"
+#include "drafters/draft_vocabulary.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/output.h"
@@ -35,6 +37,10 @@ absl::Status Pack(const Options& options) {
                           Checkpoint::Open(options.model));
   for (const std::string& warning : checkpoint->warnings())
     PrintWarning(warning);
+  if (const std::string list = VocabularyFileIn(options.model); !list.empty())
+    PrintWarning(absl::StrCat(list,
+                              " is not in the pack: name it as the drafter's "
+                              "`vocabulary`"));
   BANYAN_ASSIGN_OR_RETURN(
       const WeightFormat format,
       ResolveFormat({.directory = options.model, .weights = options.weights}));

@@ -20,6 +20,7 @@
 #include "core/base/output_file.h"
 #include "core/base/status_macros.h"
 #include "core/text/columns.h"
+#include "drafters/draft_vocabulary.h"
 
 namespace banyan {
 namespace {
@@ -53,14 +54,15 @@ class FileBuffer : public std::streambuf {
 // Whether a file of a folder is read where the folder is what a command is
 // given: of a model or heads, of records, of an index.
 bool IsReadFromFolders(const std::string& name) {
-  static constexpr std::array<absl::string_view, 7> kNames = {
+  static constexpr std::array<absl::string_view, 8> kNames = {
       "config.json",
       "tokenizer.json",
       "tokenizer_config.json",
       "chat_template.jinja",
       "index.json",
       "building.json",
-      "model.safetensors.index.json"};
+      "model.safetensors.index.json",
+      kVocabularyFile};
   static constexpr std::array<absl::string_view, 4> kEndings = {
       ".safetensors", ".banyan", ".tokens", ".suffixes"};
   for (const absl::string_view known : kNames)

@@ -20,6 +20,7 @@
 #include "core/json/json_at.h"
 #include "core/json/json_value.h"
 #include "drafters/catalogue.h"
+#include "drafters/draft_vocabulary.h"
 #include "drafters/heads/head_growth.h"
 #include "drafters/row.h"
 #include "experiments/tools/grow/grow_model.h"
@@ -154,6 +155,7 @@ absl::StatusOr<GrownHeads> GrowHeads(const std::string& from,
                           {"hidden_size", growth.target.hidden_size},
                           {"seed", options.seed},
                           {"like_target", grown.like_target}};
+  BANYAN_RETURN_IF_ERROR(folder.CopyIfThere(from, kVocabularyFile));
   BANYAN_RETURN_IF_ERROR(folder.Write("config.json", config.Text(2) + "\n"));
   return grown;
 }

@@ -32,9 +32,10 @@ struct GrownHeads {
 };
 
 // Reads `from`/config.json and the heads, and writes to `folder` config.json,
-// made new as the heads say, with `grown_from`, and model.safetensors. If no
-// drafter reads the heads, the error says what each one expected. Fails as
-// OutputFolder and SafetensorsWriter do.
+// made new as the heads say, with `grown_from`, model.safetensors, and a copy
+// of the heads' draft vocabulary if they have one. If no drafter reads the
+// heads, the error says what each one expected. Fails as OutputFolder and
+// SafetensorsWriter do.
 absl::StatusOr<GrownHeads> GrowHeads(const std::string& from,
                                      const HeadsGrowth& growth,
                                      const WriteOptions& options,

@@ -19,6 +19,7 @@
 #include "core/checkpoint/checkpoint.h"
 #include "core/json/json_at.h"
 #include "core/json/json_value.h"
+#include "drafters/draft_vocabulary.h"
 #include "experiments/tools/grow/model_size.h"
 #include "experiments/tools/grow/output_folder.h"
 #include "experiments/tools/grow/tensor_plan.h"
@@ -30,15 +31,16 @@ namespace {
 constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 24;  // Checkpoint's
 
 // What a model's directory may hold beside config.json and the weights.
-constexpr std::array<const char*, 9> kCopied = {"generation_config.json",
-                                                "tokenizer.json",
-                                                "tokenizer_config.json",
-                                                "special_tokens_map.json",
-                                                "added_tokens.json",
-                                                "tokenizer.model",
-                                                "vocab.json",
-                                                "merges.txt",
-                                                "chat_template.jinja"};
+constexpr std::array<const char*, 10> kCopied = {"generation_config.json",
+                                                 "tokenizer.json",
+                                                 "tokenizer_config.json",
+                                                 "special_tokens_map.json",
+                                                 "added_tokens.json",
+                                                 "tokenizer.model",
+                                                 "vocab.json",
+                                                 "merges.txt",
+                                                 "chat_template.jinja",
+                                                 kVocabularyFile};
 
 void PutSizes(const ModelSize& size, JsonValue& config) {
   config["hidden_size"] = size.hidden;

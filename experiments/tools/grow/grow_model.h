@@ -25,9 +25,10 @@ struct GrownModel {
 };
 
 // Writes to `folder` the weights that tensor_plan.h describes, copies of the
-// tokenizer's files and of generation_config.json, and config.json with the new
-// sizes, `grown_from` and `inert_layers` (docs/formats.md). `size` comes from
-// ResolveSize. Fails as OutputFolder and SafetensorsWriter do.
+// tokenizer's files, of generation_config.json and of a draft vocabulary, and
+// config.json with the new sizes, `grown_from` and `inert_layers`
+// (docs/formats.md). `size` comes from ResolveSize. Fails as OutputFolder and
+// SafetensorsWriter do.
 absl::StatusOr<GrownModel> GrowModel(const Checkpoint& checkpoint,
                                      const ModelSize& size,
                                      const WriteOptions& options,

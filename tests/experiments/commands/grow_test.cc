@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 #include "tests/core/checkpoint/files.h"
 #include "tests/experiments/run_program.h"
+#include "tests/support/made/edited_model.h"
 #include "tests/support/made/golden_model.h"
 
 namespace banyan {
@@ -105,6 +107,29 @@ TEST(GrowCommand, GrowsMedusaHeadsWithTheModel) {
                                      heads + " --heads-out " + out + "3");
   EXPECT_EQ(outcome.code, 2);
   EXPECT_FALSE(std::filesystem::exists(out + "3"));
+}
+
+TEST(GrowCommand, CopiesDraftVocabularies) {
+  const EditedModel drafter("models/pycode-draft-1");
+  const EditedModel heads("models/pycode-medusa");
+  for (const EditedModel* each : {&drafter, &heads})
+    each->folder().Write(
+        "vocabulary.json",
+        R"({"tokenizer": "", "vocab_size": 2048, "tokens": [2]})");
+  const TestFolder folder;
+  const Outcome model = RunProgram(absl::StrCat(
+      "grow --model ", drafter.path(), " --hidden 128 --heads 4 --out ",
+      folder.path(), "/drafter"));
+  EXPECT_EQ(model.code, 0) << model.err;
+  EXPECT_EQ(folder.Read("drafter/vocabulary.json"),
+            drafter.folder().Read("vocabulary.json"));
+  const Outcome target = RunProgram(absl::StrCat(
+      "grow --model models/pycode-target --hidden 384 --heads 6 --out ",
+      folder.path(), "/target --heads-from ", heads.path(), " --heads-out ",
+      folder.path(), "/heads"));
+  EXPECT_EQ(target.code, 0) << target.err;
+  EXPECT_EQ(folder.Read("heads/vocabulary.json"),
+            heads.folder().Read("vocabulary.json"));
 }
 
 TEST(GrowCommand, GrowsHeadsOfSeveralDraftersWithOneModel) {

@@ -16,6 +16,7 @@
 #include "absl/strings/str_replace.h"
 #include "tests/core/checkpoint/files.h"
 #include "tests/experiments/run_program.h"
+#include "tests/support/made/edited_model.h"
 #include "tests/support/refused_call.h"
 
 namespace banyan {
@@ -138,6 +139,22 @@ TEST_F(PackCommand, MeasuresTheDiskBesideThePasses) {
                                       "--model ", kTarget))
                   .at("free_rows")
                   .is_null());
+}
+
+TEST_F(PackCommand, WarnsOfADraftVocabularyThatItLeavesOut) {
+  const EditedModel drafter("models/pycode-draft-1");
+  const std::string list = drafter.folder().Write(
+      "vocabulary.json",
+      R"({"tokenizer": "", "vocab_size": 2048, "tokens": [2, 3, 5]})");
+  const Outcome packed = RunProgram(absl::StrCat(
+      "pack --model ", drafter.path(), " --weights bf16 --out ", Path()));
+  EXPECT_EQ(packed.code, 0) << packed.err;
+  EXPECT_THAT(packed.err, HasSubstr(list + " is not in the pack"));
+  EXPECT_EQ(RunProgram(absl::StrCat("pack --model ", kTarget,
+                                    " --weights bf16 --out ", folder_.path(),
+                                    "/other.pack"))
+                .err,
+            "");
 }
 
 TEST_F(PackCommand, RefusesByName) {
