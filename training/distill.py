@@ -66,6 +66,7 @@ def teach(options, recipe, teaching, loss):
     figures = run.train(loss)
     write_model(student, options.out, teaching.end)
     copy_tokenizer(options.target, options.out)
+    vocabulary.copy_beside(options.vocabulary, options.out)
     run.finish(recipe, {
         **figures, "parameters": student.size(),
         "tokens": options.steps * options.batch * options.window})

@@ -8,9 +8,9 @@
     decode      tokens per pass on held-out chats, by `banyan run`
     card        what each was trained on, and how well it agrees
 
-Each drafts only the `--kept` most frequent tokens of that text: vocabulary.json lists
-them, and drafters read it (`vocabulary`). The small models' embeddings start from the
-principal components of the target's. An interrupted run resumes.
+Each drafts only the `--kept` most frequent tokens of that text: the vocabulary.json in
+its folder lists them, for EAGLE the head's own file. The small models' embeddings start
+from the principal components of the target's. An interrupted run resumes.
 """
 
 import csv
@@ -21,7 +21,7 @@ import subprocess
 
 from training import stages
 from training.errors import UserError
-from training.files import copy_file, read_json, write_json, write_text
+from training.files import read_json, write_json, write_text
 from training.talk import PROGRAM
 
 ABOUT = ("Chats that {target} wrote itself, questions and answers (`scripts/train "
@@ -55,8 +55,7 @@ def add_arguments(parser):
 def run(options):
     made = Drafters(options)
     for stage in (made.model, made.text, made.eagle, made.small_models,
-                  made.medusa, made.vocabularies, made.measure, made.decode,
-                  made.cards):
+                  made.medusa, made.measure, made.decode, made.cards):
         stage()
     if options.install:
         made.install(made.names)
@@ -127,14 +126,8 @@ class Drafters(stages.Stages):
         eagle, first, second, medusa = map(self.path, self.names)
         self.call("measure", "--target", self.target, "--corpus",
                   self.path("corpus"), "--drafters", first, second, "--heads", medusa,
-                  *self.vocabulary(),
                   "--eagle", eagle, "--window", self.window, "--limit",
                   2000 if self.quick else 60_000, "--out", self.path("measured.json"))
-
-    def vocabularies(self):
-        """Beside each drafter that reads one."""
-        for name in self.names[1:]:
-            copy_file(self.out / "vocabulary.json", self.out / name / "vocabulary.json")
 
     def decode(self):
         """Tokens per pass of a chain of four, greedy, on chats that were held out."""
@@ -173,8 +166,6 @@ class Drafters(stages.Stages):
         drafter = {"eagle3": {"name": "eagle", "head": "m"},
                    "medusa": {"name": "medusa", "heads": "m"}}.get(
                        kind, {"name": "small_model", "model": "m"})
-        if kind != "eagle3":
-            drafter["vocabulary"] = str(folder / "vocabulary.json")
         model = "heads" if kind in ("eagle3", "medusa") else "directory"
         return {"models": {"m": {model: str(folder)}}, "drafters": [drafter],
                 "policy": {"name": "chain", "nodes": 4},

@@ -45,7 +45,8 @@ def add_arguments(parser):
     parser.add_argument("--drafters", nargs="*", default=[], metavar="DIR")
     parser.add_argument("--heads", metavar="DIR", help="Medusa heads")
     vocabulary.add_arguments(parser, "drafters and Medusa heads have logits for "
-                             "the tokens of this file only")
+                             "the tokens of this file only (default: the "
+                             f"{vocabulary.BESIDE} in the folder of each)")
     parser.add_argument("--eagle", nargs="*", default=[], metavar="DIR",
                         help="EAGLE heads")
     parser.add_argument("--lookahead", metavar="DIR",
@@ -102,19 +103,16 @@ class Measurement:
         self.device = trainer.device_of(options)
         self.target = read_model(options.target, self.device).eval()
         self.drafters = {}
+        self.left_out = {}  # by drafter, a mask of tokens; heads: None
         for directory in options.drafters:
             check_same_vocabulary(options.target, directory)
-            self.drafters[pathlib.Path(directory).name] = read_model(
-                directory, self.device).eval()
+            name = pathlib.Path(directory).name
+            self.drafters[name] = read_model(directory, self.device).eval()
+            self.left_out[name] = self._left_out(directory)
         self.heads = []
         if options.heads:
             self.heads = read_heads(options.heads).to(self.device).heads
-        self.left_out = None
-        kept = vocabulary.read(options.vocabulary, self.target.shape.vocab_size)
-        if kept is not None:
-            self.left_out = torch.ones(self.target.shape.vocab_size,
-                                       dtype=torch.bool, device=self.device)
-            self.left_out[kept] = False
+            self.left_out[None] = self._left_out(options.heads)
         self.eagles = {
             pathlib.Path(directory).name: eagle_head.read_head(
                 directory, self.target).to(self.device)
@@ -160,10 +158,20 @@ class Measurement:
             self._window(piece[None].to(self.device), start)
         return self._figures()
 
-    def _trimmed(self, logits):
-        if self.left_out is None:
-            return logits
-        return logits.masked_fill(self.left_out, float("-inf"))
+    def _left_out(self, directory):
+        """The tokens that a drafter cannot propose, as a mask; None: there are none."""
+        size = self.target.shape.vocab_size
+        kept = vocabulary.read(
+            self.options.vocabulary or vocabulary.of_folder(directory), size)
+        if kept is None:
+            return None
+        left_out = torch.ones(size, dtype=torch.bool, device=self.device)
+        left_out[kept] = False
+        return left_out
+
+    def _trimmed(self, logits, left_out):
+        return logits if left_out is None else logits.masked_fill(left_out,
+                                                                  float("-inf"))
 
     def compressors(self):
         text = "".join(self.documents).encode()
@@ -183,7 +191,7 @@ class Measurement:
         best = p.argmax(-1)
         covered = torch.zeros_like(best, dtype=torch.bool)
         for name, drafter in self.drafters.items():
-            q = self._trimmed(drafter(ids)[0])
+            q = self._trimmed(drafter(ids)[0], self.left_out[name])
             self._compare(name, p, q)
             covered |= q.argmax(-1) == best
         self.sums.add("any drafter", covered.float())
@@ -234,7 +242,7 @@ class Measurement:
         shared = (self.target.lm_head or self.target.embed_tokens).weight
         for i, head in enumerate(self.heads):
             ahead = i + 1
-            q = self._trimmed(head(hidden, shared)[0])
+            q = self._trimmed(head(hidden, shared)[0], self.left_out[None])
             name = f"head {i + 1}"
             # At t a head says what the target itself says at t + ahead.
             told, said = p[ahead:], q[:len(q) - ahead]

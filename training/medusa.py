@@ -198,6 +198,7 @@ def run(options):
         write_model(teaching.target, target, teaching.end)
         copy_tokenizer(options.target, target)
     write_heads(teaching.heads, options.out, target)
+    vocabulary.copy_beside(options.vocabulary, options.out)
     run.finish("medusa", {
         **figures,
         "parameters": sum(w.numel() for w in teaching.heads.parameters()),

@@ -1,20 +1,36 @@
 """A trimmed output vocabulary (`--vocabulary FILE`, FR-Spec, arXiv:2502.14856).
 
 `banyan count --top` writes the file. Target and drafter are compared on its tokens
-alone, which is what a drafter with the key `vocabulary` drafts, at a fraction of the
-cost of all logits.
+alone, at a fraction of the cost of all logits. A copy of it beside the model makes
+the drafter draft only these tokens.
 """
+
+import pathlib
 
 import torch
 
 from training.errors import UserError
-from training.files import read_json
+from training.files import copy_file, read_json
+
+BESIDE = "vocabulary.json"
 
 
 def add_arguments(parser, does="train on the logits of these tokens only (written "
-                  "by banyan count --top); give the drafter the same file as "
-                  "`vocabulary`"):
+                  f"by banyan count --top); it is copied to {BESIDE} beside the "
+                  "model, which then drafts only them"):
     parser.add_argument("--vocabulary", metavar="FILE", help=does)
+
+
+def copy_beside(path, directory):
+    """Copies the file to the folder of a model that was trained on its tokens."""
+    if path is not None:
+        copy_file(path, pathlib.Path(directory) / BESIDE)
+
+
+def of_folder(directory):
+    """The file in a model's folder; None if there is none."""
+    path = pathlib.Path(directory) / BESIDE
+    return path if path.exists() else None
 
 
 def read(path, vocab_size):

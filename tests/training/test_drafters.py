@@ -10,13 +10,13 @@ from training.talk import PROGRAM
 MODEL = pathlib.Path(__file__).resolve().parents[1] / "goldens/gguf/types.gguf"
 METHODS = {
     "draft-1": ("models: {m: {directory: %s}}\n"
-                "drafters: [{name: small_model, model: m, vocabulary: %s}]\n"),
+                "drafters: [{name: small_model, model: m}]\n"),
     "draft-2": ("models: {m: {directory: %s}}\n"
-                "drafters: [{name: small_model, model: m, vocabulary: %s}]\n"),
+                "drafters: [{name: small_model, model: m}]\n"),
     "medusa": ("models: {m: {heads: %s}}\n"
-               "drafters: [{name: medusa, heads: m, vocabulary: %s}]\n"),
+               "drafters: [{name: medusa, heads: m}]\n"),
     "eagle3": ("models: {m: {heads: %s}}\n"
-               "drafters: [{name: eagle, head: m, vocabulary: %s}]\n"),
+               "drafters: [{name: eagle, head: m}]\n"),
 }
 
 
@@ -47,7 +47,11 @@ class Drafters(support.FolderTest):
             self.assertIn("Greedy decoding of 2 held-out chats", card)
             self.assertRegex(card, r"\A# .*\n\n[^\n]*`types`[^\n]*\n")
             method = self.folder / f"{kind}.yaml"
-            method.write_text(text % (made, vocabulary) +
+            list_beside = made / "vocabulary.json"
+            self.assertEqual(list_beside.exists(), kind != "eagle3")
+            if list_beside.exists():
+                self.assertEqual(list_beside.read_bytes(), vocabulary.read_bytes())
+            method.write_text(text % made +
                               "policy: {name: chain, nodes: 2}\n"
                               "verifier: {name: multi_round}\n")
             found = self.generate("--method", str(method))

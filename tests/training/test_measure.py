@@ -3,7 +3,9 @@
 import contextlib
 import dataclasses
 import io
+import json
 import re
+import shutil
 import unittest.mock
 
 import torch
@@ -119,6 +121,23 @@ class Measure(MeasureTest):
         # Of what the target says little is among these seven.
         self.assertLess(rows["eagle, step 1"]["overlap at 1"], 0.2)
         self.assertEqual(len([row for row in rows if "step" in row]), 5)
+
+    def test_a_vocabulary_beside_a_drafter_is_its_own(self):
+        tiny = support.tiny()
+        student = self.folder / "student"
+        shutil.copytree(tiny.student, student)
+        size = read_model(tiny.target).shape.vocab_size
+        list_of_some = student / "vocabulary.json"
+        list_of_some.write_text(json.dumps({
+            "tokenizer": "", "vocab_size": size, "tokens": list(range(0, size, 40))}))
+        whole, found, named = (
+            self.measured("--limit", 49, *more)["agreement"] for more in (
+                (), ("--drafters", student), ("--vocabulary", list_of_some)))
+        self.assertEqual(found["student"], named["student"])
+        self.assertLess(found["student"]["overlap at 1"],
+                        whole["student"]["overlap at 1"])
+        self.assertEqual(found["head 1"], whole["head 1"])
+        self.assertNotEqual(named["head 1"], whole["head 1"])
 
     def assert_row(self, row, p, q):
         overlap, same = agreement(p, q)

@@ -159,6 +159,12 @@ class Recipes(support.FolderTest):
             figure, sign = (("overlap1", -1) if name == "eagle" else ("loss", 1))
             self.assertLess(sign * float(rows[-1][figure]),
                             sign * float(rows[0][figure]), name)
+            # The list is the model's own from then on.
+            beside = out / "vocabulary.json"
+            self.assertEqual(beside.exists(), "--vocabulary" in arguments)
+            if beside.exists():
+                self.assertEqual(beside.read_bytes(),
+                                 (self.folder / "vocabulary.json").read_bytes())
 
     def vocabulary(self):
         """Every second token of the target."""
