@@ -108,7 +108,7 @@ TEST(Experiment, TakesTargetAndModelsFromABase) {
 // A method file's text, one line.
 std::string NgramMethod(int length) {
   return absl::StrCat(
-      "{drafters: [{name: ngram}], policy: {name: chain, gamma: ", length,
+      "{drafters: [{name: ngram}], policy: {name: chain, nodes: ", length,
       "}, verifier: {name: multi_round}}");
 }
 
@@ -135,13 +135,13 @@ TEST(Experiment, TakesMethodsFromABase) {
               ElementsAre("plain", "first", "second", "third"));
   const std::string own =
       absl::StrCat(head, "methods:\n  second: ~\n  fourth: ", NgramMethod(6),
-                   "\n  first: {policy: {gamma: 8}}\n");
+                   "\n  first: {policy: {nodes: 8}}\n");
   const auto experiment = ReadExperimentText(own);
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   EXPECT_THAT(CellNames(*experiment),
               ElementsAre("plain", "first", "third", "fourth"));
   const Params& changed = experiment->cells[1].section;
-  EXPECT_EQ(changed.Find("policy")->Find("gamma")->text(), "8");
+  EXPECT_EQ(changed.Find("policy")->Find("nodes")->text(), "8");
   EXPECT_EQ(changed.Find("policy")->Find("name")->text(), "chain");
   // It is the experiment that has all of it in its own file.
   const auto whole = ReadExperimentText(absl::StrCat(
@@ -161,10 +161,10 @@ TEST(Experiment, TakesMethodsFromABase) {
       own, {*ReadSetting("methods.third=~"),
             *ReadSetting("methods.first.preset=" +
                          WriteTestFile(NgramMethod(2), "_other.yaml")),
-            *ReadSetting("methods.fourth.policy.gamma=7")});
+            *ReadSetting("methods.fourth.policy.nodes=7")});
   ASSERT_TRUE(set.ok()) << set.status();
   EXPECT_THAT(CellNames(*set), ElementsAre("plain", "first", "fourth"));
-  EXPECT_EQ(set->cells[2].section.Find("policy")->Find("gamma")->text(), "7");
+  EXPECT_EQ(set->cells[2].section.Find("policy")->Find("nodes")->text(), "7");
 }
 
 TEST(Experiment, LeavesOutOnlyMethodsThatABaseHas) {
@@ -240,12 +240,12 @@ TEST(Experiment, AMethodSeesTheModelsOfBaseAndExperiment) {
                    "        upper: {name: small_model, model: draft}\n"
                    "        lower: {name: ngram, reset: never}\n"
                    "      - {name: medusa, heads: heads}\n"
-                   "    policy: {name: chain, gamma: 2}\n"
+                   "    policy: {name: chain, nodes: 2}\n"
                    "    verifier: {name: multi_round}\n"
                    "  own:\n"
                    "    models: {draft: {directory: mine}}\n"
                    "    drafters: [{name: ngram}]\n"
-                   "    policy: {name: chain, gamma: 2}\n"
+                   "    policy: {name: chain, nodes: 2}\n"
                    "    verifier: {name: multi_round}\n");
   const auto experiment = ReadExperimentText(text);
   ASSERT_TRUE(experiment.ok()) << experiment.status();

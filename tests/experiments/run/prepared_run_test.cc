@@ -133,7 +133,7 @@ TEST(PreparedRun, TellsTheDraftVocabularyThatIsUsed) {
     return absl::StrCat(
         "  ", name, ":\n    models: {draft: {directory: ", small.path(),
         "}}\n    drafters: [{name: small_model, model: draft", keys,
-        "}]\n    policy: {name: chain, gamma: 2}\n"
+        "}]\n    policy: {name: chain, nodes: 2}\n"
         "    verifier: {name: multi_round}\n");
   };
   ModelShelf shelf(OneThread());
