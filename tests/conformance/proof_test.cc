@@ -83,10 +83,10 @@ TEST(Proof, OfMalformedPartsIsAnError) {
   for (const Pairing& malformed :
        {Of("multi_round", "chain {gama: 2}"),
         Of("multi_round", "chain {nodes: two}"),
-        Of("multi_round", "chian {gamma: 2}"),
+        Of("multi_round", "chian {nodes: 2}"),
         Of("multi_round", "chain {nodes: 2"),
-        Of("multi_round {order: shuffeld}", "chain {gamma: 2}"),
-        Of("leviatan", "chain {gamma: 2}")})
+        Of("multi_round {order: shuffeld}", "chain {nodes: 2}"),
+        Of("leviatan", "chain {nodes: 2}")})
     EXPECT_THAT(ErrorOf(ProofOf(malformed)), HasSubstr("INVALID_ARGUMENT"))
         << Describe(malformed);
 }

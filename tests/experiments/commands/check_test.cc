@@ -189,12 +189,12 @@ TEST(CheckCommand, SaysWhereMeasuredCannotBeFilledIn) {
        kTable,
        "no/heads",
        "no/heads' is not a directory"},
-      {{policy("{name: sequoia, budget: measured}"),
+      {{policy("{name: sequoia, nodes: measured}"),
         {"  a:\n",
          "  b:\n"
          "    models: {e: {directory: no/draft.pack}}\n"
          "    drafters: [{name: small_model, model: e}]\n"
-         "    policy: {name: chain, gamma: 2}\n"
+         "    policy: {name: chain, nodes: 2}\n"
          "    verifier: {name: multi_round}\n"
          "  a:\n"}},
        kTable,

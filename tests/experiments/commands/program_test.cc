@@ -252,7 +252,7 @@ TEST(Program, RefusesUnknownNamesAndKeysWithTheNearestKnown) {
                 "did you mean 'leviathan'?");
   ExpectRefused(With("name: chain", "name: chian"), "5:16",
                 "did you mean 'chain'?");
-  ExpectRefused(With("gamma: 2", "gama: 2"), "5:23", "did you mean 'gamma'?");
+  ExpectRefused(With("nodes: 2", "nods: 2"), "5:23", "did you mean 'nodes'?");
   ExpectRefused(With("horizon: 2", "horizont: 2"), "2:1",
                 "did you mean 'horizon'?");
   ExpectRefused(With("name: leviathan", "name: bild, rolback: 2"), "6:24",
@@ -265,14 +265,14 @@ TEST(Program, RefusesUnknownNamesAndKeysWithTheNearestKnown) {
 
 TEST(Program, RefusesWhatCannotBe) {
   ExpectRefused(With("horizon: 2", "horizon: 0"), "2:10", "at least 1");
-  ExpectRefused(With("gamma: 2", "gamma: -1"), "5:30", "gamma");
+  ExpectRefused(With("nodes: 2", "nodes: -1"), "5:30", "nodes");
   ExpectRefused(With("name: leviathan", "name: bild, rollback: -1"), "6:34",
                 "'rollback' must not be negative");
   ExpectRefused(With("name: leviathan", "name: top_beta, beta: 0"), "6:34",
                 "'beta' must be at least 1");
   ExpectRefused(With("name: chain", "name: adaptive_chain, goal: 1"), "5:38",
                 "'goal' must lie in (0, 1)");
-  ExpectRefused(With("gamma: 2", "gamma: 2, draws: sampled"), "5:40",
+  ExpectRefused(With("nodes: 2", "nodes: 2, draws: sampled"), "5:40",
                 "unknown draw kind 'sampled'");
   ExpectRefused(With("vocab: 2", "vocab: 2\nvocab: 2"), "2:1", "vocab");
   ExpectRefused(Good() + "max_branches: 10\n", "7:15", "max_branches = 10");
@@ -290,7 +290,7 @@ TEST(Program, RefusesAPolicyWithoutDrafters) {
 
 TEST(Program, RefusesUnlawfulCombinationsNamingBoth) {
   ExpectRefused(
-      With("name: chain, gamma: 2", "name: expansion, branching: [2]"), "6:11",
+      With("name: chain, nodes: 2", "name: expansion, branching: [2]"), "6:11",
       "verifier leviathan does not go with policy expansion");
   ExpectRefused(With("name: leviathan", "name: greedy"), "6:11",
                 "verifier greedy does not go with sampling at temperature 1");
@@ -356,7 +356,7 @@ TEST(Program, TakesTheOptimisersKeysBesideThePolicyToo) {
             "policy: {name: sequoia, acceptance: [0.6, 0.2], nodes: 6}\n");
   const Outcome beside =
       RunOn("tree --json",
-            "policy: {name: sequoia}\nacceptance: [0.6, 0.2]\nbudget: 6\n");
+            "policy: {name: sequoia}\nacceptance: [0.6, 0.2]\nnodes: 6\n");
   ASSERT_EQ(inside.code, 0) << inside.output;
   EXPECT_EQ(inside.output, beside.output);
 }

@@ -116,7 +116,7 @@ TEST_F(TextInput, OfAWorkloadMayBeEmptyToo) {
             "workload: {file: prompts.jsonl}\n"
             "limits: {max_new_tokens: 4}\n"
             "methods:\n  guess: {drafters: [{name: ngram}], policy: {name: "
-            "chain, gamma: 2}, verifier: {name: match}}\n");
+            "chain, nodes: 2}, verifier: {name: match}}\n");
     return RunProgram("check " + OwnFolder() + "/experiment.yaml");
   };
   const Outcome good = check(Beginning());

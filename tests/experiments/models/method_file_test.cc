@@ -182,20 +182,20 @@ TEST(MethodFile, RefusesWhatCannotBe) {
                      "  copy: {directory: target, weights: q8}\n"
                      "  other: {directory: target}\n"),
                 "3:3", "no drafter uses model 'other'");
-  ExpectRefused(With("chain, gamma: 2",
-                     "sequoia, budget: 2, calibration: {drafter: medusa, "
+  ExpectRefused(With("chain, nodes: 2",
+                     "sequoia, nodes: 2, calibration: {drafter: medusa, "
                      "acceptance: [0.5]}"),
                 "4:9", "a calibration of drafter medusa");
-  ExpectRefused(With("chain, gamma: 2",
-                     "sequoia, budget: 2, calibration: {acceptence: [0.5]}"),
+  ExpectRefused(With("chain, nodes: 2",
+                     "sequoia, nodes: 2, calibration: {acceptence: [0.5]}"),
                 "4:50", "did you mean 'acceptance'?");
-  ExpectRefused(With("chain, gamma: 2",
-                     "sequoia, budget: 2, calibration: {verifier: multi_rond, "
+  ExpectRefused(With("chain, nodes: 2",
+                     "sequoia, nodes: 2, calibration: {verifier: multi_rond, "
                      "acceptance: [0.5]}"),
                 "4:60", "calibration: unknown verifier 'multi_rond'");
-  ExpectRefused(With("chain, gamma: 2", "static, paths: [[0]], tree: x"),
+  ExpectRefused(With("chain, nodes: 2", "static, paths: [[0]], tree: x"),
                 "4:44", "belongs to file, and needs it");
-  ExpectRefused(With("chain, gamma: 2", "expansion, branching: [2]"), "5:11",
+  ExpectRefused(With("chain, nodes: 2", "expansion, branching: [2]"), "5:11",
                 "verifier leviathan does not go with policy expansion");
   ExpectRefused(std::string(kGood) + "chat_template: lama2\n", "7:16",
                 "did you mean 'llama2'?");
