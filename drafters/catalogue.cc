@@ -37,7 +37,6 @@
 #include "drafters/target/triforce/triforce.h"
 #include "drafters/text/bigram/bigram.h"
 #include "drafters/text/copy/copy.h"
-#include "drafters/text/grammar/grammar.h"
 #include "drafters/text/ngram/ngram.h"
 #include "drafters/text/random/random.h"
 #include "drafters/text/recycling/recycling.h"
@@ -123,13 +122,13 @@ absl::StatusOr<DraftedTokens> ReadDraftedTokens(const Params& section,
 
 std::vector<DrafterRow>& Rows() {
   static auto& rows = *new std::vector<DrafterRow>{
-      SmallModelRow(), MedusaRow(),    EagleRow(),        NGramRow(),
-      CopyRow(),       RandomRow(),    UnigramRow(),      BigramRow(),
-      EarlyExitRow(),  SkipRow(),      TriforceRow(),     CascadeRow(),
-      RelayRow(),      LookaheadRow(), PassRow(),         HybridRow(),
-      ReferenceRow(),  GrammarRow(),   SuffixRow(),       SamRow(),
-      RecyclingRow(),  TrieRow(),      CommonTokensRow(), RetokenizedRow(),
-      RestRow(),       OrElseRow(),
+      SmallModelRow(), MedusaRow(),       EagleRow(),       NGramRow(),
+      CopyRow(),       RandomRow(),       UnigramRow(),     BigramRow(),
+      EarlyExitRow(),  SkipRow(),         TriforceRow(),    CascadeRow(),
+      RelayRow(),      LookaheadRow(),    PassRow(),        HybridRow(),
+      ReferenceRow(),  SuffixRow(),       SamRow(),         RecyclingRow(),
+      TrieRow(),       CommonTokensRow(), RetokenizedRow(), RestRow(),
+      OrElseRow(),
   };
   return rows;
 }

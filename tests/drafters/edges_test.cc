@@ -42,8 +42,6 @@
 #include "drafters/target/triforce/triforce.h"
 #include "drafters/target/view_drafter.h"
 #include "drafters/text/corpus_index.h"
-#include "drafters/text/grammar/grammar.h"
-#include "drafters/text/grammar/pattern.h"
 #include "drafters/text/rest/rest.h"
 #include "drafters/text/token_counts.h"
 #include "tests/conformance/toys.h"
@@ -54,7 +52,6 @@
 #include "tests/support/decorated.h"
 #include "tests/support/made/made_index.h"
 #include "tests/support/made/toy_head.h"
-#include "tests/support/made/toy_tokenizer.h"
 #include "tests/support/models.h"
 #include "tests/support/tally.h"
 #include "tree/draft_tree.h"
@@ -189,7 +186,6 @@ std::vector<Case> StatedCases() {
           {"hybrid {drafters: [{drafter: {name: ngram, history: 0}}, "
            "{drafter: {name: copy}}]}"},
           {"reference {match: 1}"},
-          {"grammar {pattern: (012345){400}}"},
           {"suffix {}"},
           {"sam {}"},
           {"or_else {first: {name: sam, threshold: 99}, "
@@ -268,12 +264,6 @@ std::unique_ptr<Drafter> Make(const std::string& spec,
   if (absl::StartsWith(spec, "retokenized"))
     return std::make_unique<Retokenized>(kVocab, CountingBackwards().Open(),
                                          32);
-  if (absl::StartsWith(spec, "grammar"))
-    return std::make_unique<Grammar>(
-        kVocab, GrammarOptions(),
-        std::make_shared<const Pattern>(
-            Pattern::Parse("(012345){400}").value()),
-        ToyTokenizer({"0", "1", "2", "3", "4", "5", "6", "<end>"}));
   ViewOptions half;
   half.attention = {0};
   if (absl::StartsWith(spec, "early_exit"))
@@ -340,7 +330,7 @@ TEST(Edges, EverythingIsAcceptedForFiftyRounds) {
           << drafter.spec;
     tally.Count(CaseResult::kProven);
   }
-  ExpectCounts(tally, 27);
+  ExpectCounts(tally, 26);
 }
 
 TEST(Edges, NothingIsAcceptedForFiftyRounds) {
@@ -363,7 +353,7 @@ TEST(Edges, NothingIsAcceptedForFiftyRounds) {
                                 Said(), stop));
     tally.Count(CaseResult::kProven);
   }
-  ExpectCounts(tally, 27);
+  ExpectCounts(tally, 26);
 }
 
 // What plain decoding emits, and why it stops.
@@ -390,7 +380,7 @@ TEST(Edges, TheTextEndsAtEveryDepthOfARound) {
                   {.end_of_text = {kEnd}, .max_new_tokens = 50},
                   StopReason::kEndOfText, tally);
   }
-  ExpectCounts(tally, 594);
+  ExpectCounts(tally, 572);
 }
 
 TEST(Edges, TheContextEndsAtEveryDepthOfARound) {
@@ -401,7 +391,7 @@ TEST(Edges, TheContextEndsAtEveryDepthOfARound) {
                                  ->WithLayers(CountingViews())),
                   {.max_new_tokens = 50}, StopReason::kContext, tally);
   }
-  ExpectCounts(tally, 594);
+  ExpectCounts(tally, 572);
 }
 
 TEST(Edges, TheLengthEndsAtEveryDepthOfARound) {
@@ -409,7 +399,7 @@ TEST(Edges, TheLengthEndsAtEveryDepthOfARound) {
   for (int length = 1; length < 12; ++length)
     ExpectAsPlain(Counting(200), {.max_new_tokens = length},
                   StopReason::kLength, tally);
-  ExpectCounts(tally, 594);
+  ExpectCounts(tally, 572);
 }
 
 }  // namespace

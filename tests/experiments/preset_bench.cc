@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,14 +81,6 @@ std::vector<int> Chosen(const Workload& workload,
   return *std::move(chosen);
 }
 
-// Whose lines have a form that the preset `grammar` knows.
-bool HasForm(const WorkloadPrompt& prompt) {
-  static const auto& ids = *new std::set<std::string>{
-      "cases-001", "cases-007", "cases-009", "table-003",
-      "table-004", "table-012", "table-013"};
-  return ids.contains(prompt.id);
-}
-
 }  // namespace
 
 std::vector<Prompt> ShippedPrompts(int count) {
@@ -100,14 +91,9 @@ std::vector<Prompt> ShippedPrompts(int count) {
 std::vector<Prompt> PromptsFor(const std::string& preset, int count) {
   if (!DraftsFromText(preset)) return ShippedPrompts(count);
   const Workload workload = MustReadWorkload("pyrepeat");
-  std::vector<int> numbers =
-      Chosen(workload, {"edit", "quote", "template", "cases", "table"},
-             preset == "grammar" ? 0 : count);
-  if (preset == "grammar")
-    std::erase_if(numbers, [&](int number) {
-      return !HasForm(workload.prompts[static_cast<std::size_t>(number)]);
-    });
-  return InTokens(workload, numbers);
+  return InTokens(
+      workload,
+      Chosen(workload, {"edit", "quote", "template", "cases", "table"}, count));
 }
 
 PresetBench::PresetBench(std::shared_ptr<Backend> backend, std::string target,

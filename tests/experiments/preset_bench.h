@@ -22,7 +22,7 @@ namespace banyan {
 std::vector<Prompt> ShippedPrompts(int count);
 
 // The same for a preset: of the workload that repeats itself where it drafts
-// from the text, and of that the lines whose form it knows for `grammar`.
+// from the text.
 std::vector<Prompt> PromptsFor(const std::string& preset, int count);
 
 // Failures end the program.

@@ -35,10 +35,9 @@ const std::vector<std::string>& PresetNames() {
 
 bool DraftsFromText(const std::string& preset) {
   static const auto& names = *new std::set<std::string>{
-      "grammar",           "hybrid_suffix", "recycling", "recycling_warm",
-      "reference",         "sam",           "sam_eagle", "suffix",
-      "reference_rewrite", "suffix_tree",   "trie",      "suffix_warm",
-      "trie_warm"};
+      "hybrid_suffix", "recycling", "recycling_warm", "reference",
+      "sam",           "sam_eagle", "suffix",         "reference_rewrite",
+      "suffix_tree",   "trie",      "suffix_warm",    "trie_warm"};
   return names.contains(preset);
 }
 

@@ -23,10 +23,6 @@ methods:
     drafters: [{name: reference, file: text.txt}]
     policy: {name: static, file: paths.json}
     verifier: {name: multi_round}
-  grammar:
-    drafters: [{name: grammar, file: pattern.txt}]
-    policy: {name: chain, nodes: 2}
-    verifier: {name: multi_round}
   unigram:
     drafters: [{name: unigram, counts: counts.safetensors}]
     trunks: [{drafter: 0, policy: {name: static, file: own.json}}]
@@ -79,7 +75,6 @@ CHANGES = {
     "library/index.json": with_space,
     "library/000.suffixes": flip,
     "text.txt": with_space,
-    "pattern.txt": lambda path: path.write_text("a+b"),
     "counts.safetensors": flip,
     "paths.json": with_space,
     "own.json": with_space,
@@ -96,7 +91,6 @@ class RunFilesTest(RunCase):
         shutil.copyfile("models/pycode-counts/counts.safetensors",
                         self.folder / "counts.safetensors")
         (self.folder / "text.txt").write_text("def f(x):\n    return x\n")
-        (self.folder / "pattern.txt").write_text("a+")
         for name in ("paths.json", "own.json"):
             (self.folder / name).write_text("[[0], [0, 0]]")
         (self.folder / "code.txt").write_text("def f(x):\n    return x\n")
