@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "configs/loader/loader.h"
+#include "core/base/catalogue.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/json/json_value.h"
@@ -21,6 +22,7 @@
 #include "tree/optimize/shape.h"
 #include "tree/policies/catalogue.h"
 #include "tree/policies/plans.h"
+#include "tree/policies/row.h"
 #include "tree/render.h"
 
 namespace banyan {

@@ -225,7 +225,16 @@ TEST_F(Seeds, AreTriedOnceByCheckAndEachCellIsDecodedOnce) {
 // Of eight tokens no round is left after those that warm up.
 TEST_F(Seeds, ACellWhoseRoundsAllWarmUpIsTriedAgainByCheck) {
   PreparedRun run = Prepared(
-      absl::StrCat("seeds: [5]\nlimits: {max_new_tokens: 8}\n", kCold), 1);
+      absl::StrCat("seeds: [5]\nlimits: {max_new_tokens: 8}\n"
+                   "methods:\n"
+                   "  small:\n"
+                   "    models: {d: {directory: ",
+                   std::filesystem::absolute("models/pycode-draft-1").string(),
+                   "}}\n"
+                   "    drafters: [{name: small_model, model: d}]\n"
+                   "    policy: {name: chain, nodes: 2}\n"
+                   "    verifier: {name: multi_round}\n"),
+      1);
   std::vector<std::int64_t> once;
   for (PreparedCell& cell : run.cells) {
     clock_->asked = 0;
@@ -240,9 +249,12 @@ TEST_F(Seeds, ACellWhoseRoundsAllWarmUpIsTriedAgainByCheck) {
     const auto costs = TryLevels(run, [](int, int) {});
     EXPECT_TRUE(costs.ok()) << costs.status();
     EXPECT_EQ(clock_->asked, 2 * (once[0] + once[1]));
-    return costs->at(0).plain_passes;
+    EXPECT_EQ(costs->size(), 1U);
+    return costs->empty() ? 0 : costs->front().plain_passes;
   };
-  EXPECT_EQ(cost(0), cost(once[0])) << "the first time of plain decoding";
+  const double warm = cost(0);
+  EXPECT_GT(warm, 0);
+  EXPECT_EQ(cost(once[0]), warm) << "plain decoding is slow the first time";
 }
 
 TEST_F(Seeds, OfAMissingModelOnlyTheFirstIsOpened) {
