@@ -23,7 +23,6 @@
 #include "core/checkpoint/safetensors_writer.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/gguf/model_text.h"
-#include "drafters/draft_vocabulary.h"
 #include "experiments/tools/grow/noise.h"
 #include "experiments/tools/grow/output_folder.h"
 
@@ -127,7 +126,7 @@ absl::Status WriteTensor(const Checkpoint& checkpoint, const Written& tensor,
 absl::Status WriteTexts(const Checkpoint& checkpoint, OutputFolder& folder) {
   for (const char* name :
        {"tokenizer.json", "tokenizer_config.json", "generation_config.json",
-        "chat_template.jinja", kVocabularyFile, "config.json"}) {
+        "chat_template.jinja", "config.json"}) {
     const absl::StatusOr<std::string> text =
         ReadModelText(checkpoint.directory(), name, kMaxTextBytes);
     if (absl::IsNotFound(text.status())) continue;

@@ -7,10 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "tests/core/checkpoint/files.h"
 #include "tests/experiments/run_program.h"
-#include "tests/support/made/edited_model.h"
 
 namespace banyan {
 namespace {
@@ -69,19 +67,6 @@ TEST(ConvertCommand, KeepsWhatIsNoBlock) {
             4 * wide.at("parameters").get<double>());
   EXPECT_LT(kept.at("bytes"), wide.at("bytes"));
   EXPECT_LT(narrow.at("bytes"), kept.at("bytes"));
-}
-
-TEST(ConvertCommand, CopiesTheDraftVocabularyOfADirectory) {
-  const EditedModel drafter("models/pycode-draft-1");
-  drafter.folder().Write(
-      "vocabulary.json",
-      R"({"tokenizer": "", "vocab_size": 2048, "tokens": [2]})");
-  const TestFolder folder;
-  const Outcome done = RunProgram(absl::StrCat(
-      "convert ", drafter.path(), " --out ", folder.path(), "/other"));
-  EXPECT_EQ(done.code, 0) << done.err;
-  EXPECT_EQ(folder.Read("other/vocabulary.json"),
-            drafter.folder().Read("vocabulary.json"));
 }
 
 TEST(ConvertCommand, RefusesByName) {

@@ -258,7 +258,11 @@ TEST_F(CountCommand, ListsTheMostFrequentTokensForADrafter) {
                      "verifier: {name: match}\n"));
   };
   const std::string trimmed = method(", vocabulary: vocabulary.json");
-  const nlohmann::json drafted = RunForJson(generate + "--method " + trimmed);
+  const Outcome told = RunProgram(generate + "--method " + trimmed);
+  ASSERT_EQ(told.code, 0) << told.err;
+  EXPECT_THAT(told.err, HasSubstr("the draft vocabulary of draft: 12 of 2048 "
+                                  "tokens, "));
+  const nlohmann::json drafted = nlohmann::json::parse(told.out);
   EXPECT_EQ(drafted.at("ids"), plain.at("ids"));
   EXPECT_GT(drafted.at("rounds").at(0).at("nodes"), 0);
   ExpectRefused(count + "4096 " + file, "--top",
