@@ -15,8 +15,10 @@
 namespace banyan {
 
 struct BeamOptions {
-  int width = 4;
-  double length_power = 0;  // BeamRule::length_power
+  int width = 4;  // texts that are kept
+  // A text counts its log-probability over its length to this power; 0 leaves
+  // that as it is.
+  double length_power = 0;
   // With a draft model: the width of its beam, at least `width`, and how many
   // tokens further it goes before each pass of the target.
   int draft_width = 8;
@@ -26,7 +28,7 @@ struct BeamOptions {
 // A text that was found: the tokens after the prompt.
 struct FoundText {
   std::vector<TokenId> tokens;
-  double log_probability = 0;
+  double log_probability = 0;  // natural, summed in the tokens' order
   double value = 0;  // that ranks it; the log-probability without length_power
   bool ended = false;  // its last token is an end of text
 
@@ -50,10 +52,12 @@ struct BeamFindings {
   std::int64_t target_ns = 0;
   std::int64_t rest_ns = 0;  // choosing texts
 
-  int Steps() const;
-  int Rows() const;
-  int DraftRows() const;
-  int DraftPasses() const;
+  // Over the passes: Sum(&BeamPass::rows).
+  int Sum(int BeamPass::*count) const {
+    int sum = 0;
+    for (const BeamPass& pass : passes) sum += pass.*count;
+    return sum;
+  }
   std::int64_t SearchNs() const { return draft_ns + target_ns + rest_ns; }
 };
 

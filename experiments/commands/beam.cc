@@ -1,4 +1,5 @@
 // banyan beam: beam search, plainly or with the beam of a draft model.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
@@ -12,11 +13,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/string_view.h"
+#include "absl/strings/str_join.h"
 #include "core/base/clock.h"
 #include "core/base/counted.h"
 #include "core/base/status_macros.h"
-#include "core/base/token.h"
 #include "core/json/json_value.h"
 #include "core/model/model.h"
 #include "core/text/columns.h"
@@ -41,103 +41,67 @@ struct Options {
   std::string drafter;  // a directory; empty: plain search
   std::string workload;
   int prompts = 0;
-  int width = 4;
-  int draft_width = 0;  // twice the width
-  int gamma = 4;
+  BeamOptions beam = {.draft_width = 0};  // 0: twice the width
   std::optional<double> length_power;
-  int max_new_tokens = 64;
+  StopRule stop = {.max_new_tokens = 64};
   bool ignore_eos = false;
   bool check = false;
   bool json = false;
 };
 
-// What is searched with.
-struct Models {
-  LoadedModel target;
-  std::optional<LoadedModel> drafter;
-
-  const Model* draft() const {
-    return drafter.has_value() ? drafter->model.get() : nullptr;
-  }
+// What was found after a prompt.
+struct Searched {
+  const Prompt& prompt;
+  BeamFindings found;
+  std::vector<std::optional<std::string>> texts;  // without a tokenizer none
+  std::optional<double> plain_ms;                 // of plain search, as a check
 };
 
-// A prompt, the texts found after it and, as a check, those of plain search.
-struct Searched {
-  Prompt prompt;
-  BeamFindings found;
-  std::optional<BeamFindings> plain;
+// What is searched with, and the passes and times of all prompts together.
+struct Searches {
+  const Options& options;
+  const LoadedModel& target;
+  const Model* draft;  // null: plain search
+  BeamFindings found = {};
+  BeamFindings plain = {};
 };
 
 double Ms(std::int64_t ns) { return static_cast<double>(ns) / 1e6; }
 
-// Sums over the prompts.
-struct Totals {
-  explicit Totals(const std::vector<Searched>& all) {
-    for (const Searched& one : all) {
-      passes += static_cast<int>(one.found.passes.size());
-      steps += one.found.Steps();
-      rows += one.found.Rows();
-      draft_passes += one.found.DraftPasses();
-      draft_rows += one.found.DraftRows();
-      ms += Ms(one.found.SearchNs());
-      if (!one.plain.has_value()) continue;
-      plain_passes += static_cast<int>(one.plain->passes.size());
-      plain_rows += one.plain->Rows();
-      plain_ms += Ms(one.plain->SearchNs());
-    }
-  }
-  double PerPass(int number) const {
-    return passes == 0 ? 0 : static_cast<double>(number) / passes;
-  }
-
-  int passes = 0, steps = 0, rows = 0, draft_passes = 0, draft_rows = 0;
-  int plain_passes = 0, plain_rows = 0;
-  double ms = 0, plain_ms = 0;
-};
-
-BeamOptions ToBeamOptions(const Options& options) {
-  BeamOptions beam = {.width = options.width,
-                      .length_power = options.length_power.value_or(0),
-                      .gamma = options.gamma};
-  beam.draft_width =
-      options.draft_width == 0 ? 2 * options.width : options.draft_width;
-  return beam;
-}
-
-absl::StatusOr<Models> OpenModels(const Options& options) {
-  BANYAN_ASSIGN_OR_RETURN(ModelShelf shelf, OpenShelf(options.model));
-  Models models;
-  BANYAN_ASSIGN_OR_RETURN(models.target, shelf.Open(options.model.spec));
-  if (options.drafter.empty()) return models;
-  BANYAN_ASSIGN_OR_RETURN(models.drafter,
-                          shelf.Open({.directory = options.drafter}));
-  const absl::Status alike = CheckVocabularies(*models.drafter, models.target);
-  if (!alike.ok())
-    return absl::InvalidArgumentError(
-        absl::StrCat("--drafter ", options.drafter, ": ", alike.message()));
-  return models;
-}
-
 // Options that would do nothing.
 absl::Status CheckOptions(const Options& options) {
-  const auto wrong = [](absl::string_view what) {
-    return absl::InvalidArgumentError(what);
-  };
   const TokenInput& prompt = options.prompt;
+  const char* wrong = nullptr;
   if (prompt.texts.size() > 1)
-    return wrong("--prompt: expected one text, also with --chat");
-  if (options.drafter.empty() && options.check)
-    return wrong("--check holds a search with --drafter against plain search");
-  if (options.drafter.empty() && options.draft_width > 0)
-    return wrong("--draft-width goes with --drafter");
-  if (options.workload.empty() && options.prompts > 0)
-    return wrong("--prompts goes with --workload");
-  if (options.workload.empty()) return absl::OkStatus();
-  if (!prompt.texts.empty() || prompt.ids.has_value())
-    return wrong("give either --workload or a prompt, not both");
-  if (prompt.no_special || prompt.chat.has_value() || prompt.system.has_value())
-    return wrong("--no-special, --chat and --system go with --prompt");
-  return absl::OkStatus();
+    wrong = "--prompt: expected one text, also with --chat";
+  else if (options.drafter.empty() && options.check)
+    wrong = "--check holds a search with --drafter against plain search";
+  else if (options.drafter.empty() && options.beam.draft_width > 0)
+    wrong = "--draft-width goes with --drafter";
+  else if (options.workload.empty() && options.prompts > 0)
+    wrong = "--prompts goes with --workload";
+  else if (options.workload.empty())
+    return absl::OkStatus();
+  else if (!prompt.texts.empty() || prompt.ids.has_value())
+    wrong = "give either --workload or a prompt, not both";
+  else if (prompt.no_special || prompt.chat.has_value() ||
+           prompt.system.has_value())
+    wrong = "--no-special, --chat and --system go with --prompt";
+  return wrong == nullptr ? absl::OkStatus()
+                          : absl::InvalidArgumentError(wrong);
+}
+
+// Without a model if none is asked for.
+absl::StatusOr<LoadedModel> OpenDrafter(const std::string& directory,
+                                        const LoadedModel& target,
+                                        ModelShelf& shelf) {
+  if (directory.empty()) return LoadedModel();
+  BANYAN_ASSIGN_OR_RETURN(LoadedModel drafter,
+                          shelf.Open({.directory = directory}));
+  const absl::Status alike = CheckVocabularies(drafter, target);
+  if (alike.ok()) return drafter;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--drafter ", directory, ": ", alike.message()));
 }
 
 absl::StatusOr<std::vector<Prompt>> ReadInput(const Options& options,
@@ -150,119 +114,109 @@ absl::StatusOr<std::vector<Prompt>> ReadInput(const Options& options,
   return std::vector<Prompt>{{.tokens = std::move(input.ids)}};
 }
 
-absl::Status CheckSame(const Searched& one) {
-  const BeamFindings& plain = *one.plain;
-  if (one.found.beam == plain.beam && one.found.stopped == plain.stopped)
-    return absl::OkStatus();
-  std::size_t place = 0;
-  while (place < plain.beam.size() && place < one.found.beam.size() &&
-         one.found.beam[place] == plain.beam[place])
-    ++place;
-  return absl::InternalError(
-      absl::StrCat("prompt ", one.prompt.id, ": with the draft model text ",
-                   place + 1, " of the beam is not plain search's"));
+// Adds what a search took.
+void Add(const BeamFindings& one, BeamFindings& sum) {
+  sum.passes.insert(sum.passes.end(), one.passes.begin(), one.passes.end());
+  sum.draft_ns += one.draft_ns;
+  sum.target_ns += one.target_ns;
+  sum.rest_ns += one.rest_ns;
 }
 
-absl::StatusOr<Searched> SearchOne(const Options& options, const Models& models,
-                                   Prompt prompt) {
-  StopRule stop = {.max_new_tokens = options.max_new_tokens};
-  if (!options.ignore_eos)
-    stop.end_of_text = models.target.model->facts().end_of_text;
-  const BeamOptions beam = ToBeamOptions(options);
-  const SteadyClock clock;
-  Searched one = {.prompt = std::move(prompt)};
-  BANYAN_ASSIGN_OR_RETURN(one.found,
-                          BeamSearch(*models.target.model, models.draft(),
-                                     one.prompt.tokens, stop, beam, clock));
-  if (!options.check) return one;
-  BANYAN_ASSIGN_OR_RETURN(
-      one.plain, BeamSearch(*models.target.model, nullptr, one.prompt.tokens,
-                            stop, beam, clock));
-  BANYAN_RETURN_IF_ERROR(CheckSame(one));
+absl::Status CheckSame(const Prompt& prompt, const BeamFindings& found,
+                       const BeamFindings& plain) {
+  if (found.beam == plain.beam && found.stopped == plain.stopped)
+    return absl::OkStatus();
+  const auto other = std::mismatch(found.beam.begin(), found.beam.end(),
+                                   plain.beam.begin(), plain.beam.end());
+  return absl::InternalError(
+      absl::StrCat("prompt ", prompt.id, ": with the draft model text ",
+                   other.first - found.beam.begin() + 1,
+                   " of the beam is not plain search's"));
+}
+
+absl::StatusOr<Searched> SearchAfter(const Prompt& prompt, Searches& all) {
+  const auto search = [&](const Model* draft) {
+    return BeamSearch(*all.target.model, draft, prompt.tokens, all.options.stop,
+                      all.options.beam, SteadyClock());
+  };
+  Searched one = {.prompt = prompt};
+  BANYAN_ASSIGN_OR_RETURN(one.found, search(all.draft));
+  Add(one.found, all.found);
+  for (const FoundText& text : one.found.beam) {
+    one.texts.emplace_back();
+    if (all.target.tokenizer == nullptr) continue;
+    BANYAN_ASSIGN_OR_RETURN(one.texts.back(),
+                            all.target.tokenizer->Decode(text.tokens, true));
+  }
+  if (!all.options.check) return one;
+  BANYAN_ASSIGN_OR_RETURN(const BeamFindings plain, search(nullptr));
+  BANYAN_RETURN_IF_ERROR(CheckSame(prompt, one.found, plain));
+  Add(plain, all.plain);
+  one.plain_ms = Ms(plain.SearchNs());
   return one;
 }
 
-absl::StatusOr<JsonValue> TextToJson(const FoundText& text,
-                                     const Tokenizer* tokenizer) {
-  JsonValue out = {{"ids", text.tokens},
-                   {"text", nullptr},
-                   {"log_probability", text.log_probability},
-                   {"value", text.value},
-                   {"ended", text.ended}};
-  if (tokenizer == nullptr) return out;
-  BANYAN_ASSIGN_OR_RETURN(std::string decoded,
-                          tokenizer->Decode(text.tokens, true));
-  out["text"] = std::move(decoded);
-  return out;
-}
-
-absl::StatusOr<JsonValue> ToJson(const Searched& one,
-                                 const Tokenizer* tokenizer) {
+JsonValue ToJson(const Searched& one) {
   const BeamFindings& found = one.found;
-  JsonValue out = {{"prompt", one.prompt.id},
-                   {"prompt_ids", one.prompt.tokens},
-                   {"beam", JsonValue::List()},
-                   {"stop_reason", std::string(Name(found.stopped))},
-                   {"passes", JsonValue::List()},
-                   {"phases_ms",
-                    {{"prefill", Ms(found.prefill_ns)},
-                     {"draft", Ms(found.draft_ns)},
-                     {"target", Ms(found.target_ns)},
-                     {"rest", Ms(found.rest_ns)}}},
-                   {"plain_ms", nullptr}};
-  for (const FoundText& text : found.beam) {
-    BANYAN_ASSIGN_OR_RETURN(JsonValue shown, TextToJson(text, tokenizer));
-    out["beam"].Add(std::move(shown));
-  }
+  JsonValue beam = JsonValue::List();
+  for (std::size_t i = 0; i < found.beam.size(); ++i)
+    beam.Add({{"ids", found.beam[i].tokens},
+              {"text", one.texts[i]},
+              {"log_probability", found.beam[i].log_probability},
+              {"value", found.beam[i].value},
+              {"ended", found.beam[i].ended}});
+  JsonValue passes = JsonValue::List();
   for (const BeamPass& pass : found.passes)
-    out["passes"].Add({{"rows", pass.rows},
-                       {"steps", pass.steps},
-                       {"draft_rows", pass.draft_rows},
-                       {"draft_passes", pass.draft_passes}});
-  if (one.plain.has_value()) out["plain_ms"] = Ms(one.plain->SearchNs());
-  return out;
+    passes.Add({{"rows", pass.rows},
+                {"steps", pass.steps},
+                {"draft_rows", pass.draft_rows},
+                {"draft_passes", pass.draft_passes}});
+  return {{"prompt", one.prompt.id},
+          {"prompt_ids", one.prompt.tokens},
+          {"beam", std::move(beam)},
+          {"stop_reason", Name(found.stopped)},
+          {"passes", std::move(passes)},
+          {"phases_ms",
+           {{"prefill", Ms(found.prefill_ns)},
+            {"draft", Ms(found.draft_ns)},
+            {"target", Ms(found.target_ns)},
+            {"rest", Ms(found.rest_ns)}}},
+          {"plain_ms", one.plain_ms}};
 }
 
-absl::Status PrintJson(const Options& options, const Models& models,
-                       const std::vector<Searched>& all) {
-  const BeamOptions beam = ToBeamOptions(options);
-  const bool drafts = models.draft() != nullptr;
-  const Totals totals(all);
-  JsonValue out = {
-      {"width", beam.width},
-      {"length_power", beam.length_power},
-      {"drafter", NullIfEmpty(options.drafter)},
-      {"draft_width", drafts ? JsonValue(beam.draft_width) : JsonValue()},
-      {"gamma", drafts ? JsonValue(beam.gamma) : JsonValue()},
-      {"prompts", JsonValue::List()},
-      {"passes", totals.passes},
-      {"steps", totals.steps},
-      {"rows", totals.rows},
-      {"draft_passes", totals.draft_passes},
-      {"draft_rows", totals.draft_rows},
-      {"ms", totals.ms},
-      {"plain", nullptr}};
+JsonValue ToJson(const Searches& all, JsonValue prompts) {
+  const Options& options = all.options;
+  const auto if_drafted = [&](int value) {
+    return all.draft != nullptr ? JsonValue(value) : JsonValue();
+  };
+  JsonValue plain;
   if (options.check)
-    out["plain"] = {{"same", true},  // else it was an error
-                    {"passes", totals.plain_passes},
-                    {"rows", totals.plain_rows},
-                    {"ms", totals.plain_ms}};
-  for (const Searched& one : all) {
-    BANYAN_ASSIGN_OR_RETURN(JsonValue searched,
-                            ToJson(one, models.target.tokenizer.get()));
-    out["prompts"].Add(std::move(searched));
-  }
-  const ModelFacts facts = models.target.model->facts();
-  out["grown_from"] = NullIfEmpty(models.target.model->grown_from());
-  out["weights"] = std::string(Name(facts.format));
-  out["device"] = facts.device;
-  out["backend"] = facts.backend;
-  std::cout << out.Text(2) << "\n";
-  return absl::OkStatus();
+    plain = {{"same", true},  // else it was an error
+             {"passes", all.plain.passes.size()},
+             {"rows", all.plain.Sum(&BeamPass::rows)},
+             {"ms", Ms(all.plain.SearchNs())}};
+  const Model& target = *all.target.model;
+  const ModelFacts facts = target.facts();
+  return {{"width", options.beam.width},
+          {"length_power", options.beam.length_power},
+          {"drafter", NullIfEmpty(options.drafter)},
+          {"draft_width", if_drafted(options.beam.draft_width)},
+          {"gamma", if_drafted(options.beam.gamma)},
+          {"prompts", std::move(prompts)},
+          {"passes", all.found.passes.size()},
+          {"steps", all.found.Sum(&BeamPass::steps)},
+          {"rows", all.found.Sum(&BeamPass::rows)},
+          {"draft_passes", all.found.Sum(&BeamPass::draft_passes)},
+          {"draft_rows", all.found.Sum(&BeamPass::draft_rows)},
+          {"ms", Ms(all.found.SearchNs())},
+          {"plain", std::move(plain)},
+          {"grown_from", NullIfEmpty(target.grown_from())},
+          {"weights", Name(facts.format)},
+          {"device", facts.device},
+          {"backend", facts.backend}};
 }
 
-absl::Status PrintBeam(const Searched& one, bool has_value,
-                       const Tokenizer* tokenizer) {
+void PrintBeam(const Searched& one, bool has_value) {
   std::cout << absl::StreamFormat("%5s%8s%14s%s  text\n", "place", "tokens",
                                   "log p", has_value ? "         value" : "");
   for (std::size_t i = 0; i < one.found.beam.size(); ++i) {
@@ -270,62 +224,73 @@ absl::Status PrintBeam(const Searched& one, bool has_value,
     std::cout << absl::StreamFormat("%5d%8d%14.6f", i + 1, text.tokens.size(),
                                     text.log_probability);
     if (has_value) std::cout << absl::StreamFormat("%14.6f", text.value);
-    std::string shown;
-    if (tokenizer == nullptr) {
-      for (const TokenId id : text.tokens)
-        absl::StrAppend(&shown, shown.empty() ? "" : ",", id);
-    } else {
-      BANYAN_ASSIGN_OR_RETURN(shown, tokenizer->Decode(text.tokens, true));
-    }
-    std::cout << "  " << Printable(shown) << (text.ended ? " (ended)" : "")
-              << "\n";
+    std::cout << "  "
+              << Printable(
+                     one.texts[i].value_or(absl::StrJoin(text.tokens, ",")))
+              << (text.ended ? " (ended)" : "") << "\n";
   }
-  return absl::OkStatus();
 }
 
-std::string Summary(const Options& options, const Models& models,
-                    const std::vector<Searched>& all) {
-  const BeamOptions beam = ToBeamOptions(options);
-  const Totals totals(all);
+std::string Summary(const Searches& all) {
+  const BeamOptions& beam = all.options.beam;
+  const BeamFindings& found = all.found;
+  const auto a_pass = [&](int BeamPass::*count) {
+    return static_cast<double>(found.Sum(count)) /
+           std::max(1., static_cast<double>(found.passes.size()));
+  };
   std::string text = absl::StrFormat("beam search of width %d", beam.width);
-  if (models.draft() != nullptr)
+  if (all.draft != nullptr)
     absl::StrAppendFormat(&text, ", draft beams of width %d for %s",
                           beam.draft_width, Counted(beam.gamma, "step"));
   absl::StrAppendFormat(
       &text, ": target passes %d, rows a pass %.1f, steps a pass %.2f; %.1f ms",
-      totals.passes, totals.PerPass(totals.rows), totals.PerPass(totals.steps),
-      totals.ms);
-  if (models.draft() != nullptr)
+      found.passes.size(), a_pass(&BeamPass::rows), a_pass(&BeamPass::steps),
+      Ms(found.SearchNs()));
+  if (all.draft != nullptr)
     absl::StrAppendFormat(&text, "; draft passes %d, rows %d",
-                          totals.draft_passes, totals.draft_rows);
-  if (options.check)
-    absl::StrAppendFormat(&text,
-                          "; plain search finds the same to the last bit, in "
-                          "%d passes, %d rows and %.1f ms: %.2f times as long",
-                          totals.plain_passes, totals.plain_rows,
-                          totals.plain_ms, totals.plain_ms / totals.ms);
-  return absl::StrCat(text, GrownNote(*models.target.model));
+                          found.Sum(&BeamPass::draft_passes),
+                          found.Sum(&BeamPass::draft_rows));
+  if (all.options.check) {
+    const double ms = Ms(all.plain.SearchNs());
+    absl::StrAppendFormat(
+        &text,
+        "; plain search finds the same to the last bit, in %d passes, %d rows "
+        "and %.1f ms: %.2f times as long",
+        all.plain.passes.size(), all.plain.Sum(&BeamPass::rows), ms,
+        ms / Ms(found.SearchNs()));
+  }
+  return absl::StrCat(text, GrownNote(*all.target.model));
 }
 
-absl::Status Run(const Options& options) {
+absl::Status Run(Options options) {
   BANYAN_RETURN_IF_ERROR(CheckOptions(options));
-  BANYAN_ASSIGN_OR_RETURN(const Models models, OpenModels(options));
-  BANYAN_ASSIGN_OR_RETURN(std::vector<Prompt> prompts,
-                          ReadInput(options, models.target));
-  const Tokenizer* tokenizer = models.target.tokenizer.get();
-  std::vector<Searched> all;
-  for (Prompt& prompt : prompts) {
-    BANYAN_ASSIGN_OR_RETURN(Searched one,
-                            SearchOne(options, models, std::move(prompt)));
-    all.push_back(std::move(one));
-    if (options.json) continue;
-    if (!options.workload.empty())
-      std::cout << "prompt " << all.back().prompt.id << "\n";
-    BANYAN_RETURN_IF_ERROR(
-        PrintBeam(all.back(), options.length_power.has_value(), tokenizer));
+  if (options.beam.draft_width == 0)
+    options.beam.draft_width = 2 * options.beam.width;
+  options.beam.length_power = options.length_power.value_or(0);
+  BANYAN_ASSIGN_OR_RETURN(ModelShelf shelf, OpenShelf(options.model));
+  BANYAN_ASSIGN_OR_RETURN(const LoadedModel target,
+                          shelf.Open(options.model.spec));
+  if (!options.ignore_eos)
+    options.stop.end_of_text = target.model->facts().end_of_text;
+  BANYAN_ASSIGN_OR_RETURN(const LoadedModel drafter,
+                          OpenDrafter(options.drafter, target, shelf));
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<Prompt> prompts,
+                          ReadInput(options, target));
+  Searches all = {options, target, drafter.model.get()};
+  JsonValue shown = JsonValue::List();
+  for (const Prompt& prompt : prompts) {
+    BANYAN_ASSIGN_OR_RETURN(const Searched one, SearchAfter(prompt, all));
+    if (options.json) {
+      shown.Add(ToJson(one));
+      continue;
+    }
+    if (!options.workload.empty()) std::cout << "prompt " << prompt.id << "\n";
+    PrintBeam(one, options.length_power.has_value());
   }
-  if (options.json) return PrintJson(options, models, all);
-  std::cerr << "banyan: " << Summary(options, models, all) << "\n";
+  if (options.json)
+    std::cout << ToJson(all, std::move(shown)).Text(2) << "\n";
+  else
+    std::cerr << "banyan: " << Summary(all) << "\n";
   return absl::OkStatus();
 }
 
@@ -352,7 +317,7 @@ void AddBeamCommand(CommandLine& line) {
       .Option("--prompts", &options->prompts,
               "Prompts of the workload; 0, the default, is all.")
       .AtLeast(0);
-  command.Option("--width", &options->width, "Texts that are kept")
+  command.Option("--width", &options->beam.width, "Texts that are kept")
       .AtLeast(1)
       .ShowDefault();
   command
@@ -361,18 +326,18 @@ void AddBeamCommand(CommandLine& line) {
               "goes ahead.")
       .NotEmpty("a directory");
   command
-      .Option("--draft-width", &options->draft_width,
+      .Option("--draft-width", &options->beam.draft_width,
               "Texts that the drafter keeps, at least --width; twice as many "
               "if not given.")
       .AtLeast(1);
-  command.Option("--gamma", &options->gamma, "Tokens that it goes ahead")
+  command.Option("--gamma", &options->beam.gamma, "Tokens that it goes ahead")
       .AtLeast(1)
       .ShowDefault();
   command.Option("--length-power", &options->length_power,
                  "Rank texts by their log-probability over their length to "
                  "this power; 0, the default, leaves it as it is.");
   command
-      .Option("--max-new-tokens", &options->max_new_tokens,
+      .Option("--max-new-tokens", &options->stop.max_new_tokens,
               "The most tokens of a text")
       .AtLeast(1)
       .ShowDefault();

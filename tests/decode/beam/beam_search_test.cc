@@ -22,8 +22,7 @@
 #include "core/model/model.h"
 #include "core/model/table_model.h"
 #include "core/prob/sampling_rule.h"
-#include "decode/beam/beam.h"
-#include "decode/beam/text_tree.h"
+#include "decode/beam/text_reader.h"
 #include "decode/sequence.h"
 #include "tests/conformance/toys.h"
 #include "tests/decode/beam/beam_oracle.h"
@@ -52,7 +51,7 @@ std::string Describe(const BeamOptions& options) {
 void ExpectBeam(const BeamFindings& found, const OracleBeam& expected,
                 const std::string& what) {
   EXPECT_EQ(found.stopped, expected.stopped) << what;
-  EXPECT_EQ(found.Steps(), expected.steps) << what;
+  EXPECT_EQ(found.Sum(&BeamPass::steps), expected.steps) << what;
   ASSERT_EQ(found.beam.size(), expected.beam.size()) << what;
   for (std::size_t i = 0; i < found.beam.size(); ++i) {
     EXPECT_EQ(found.beam[i].tokens, expected.beam[i].tokens) << what;
@@ -101,7 +100,8 @@ TEST(BeamSearch, IsThatOfTheBook) {
                    setting.options);
     ExpectBeam(found, expected, Describe(setting.options));
     // A pass a step, and no row but those of texts.
-    EXPECT_EQ(found.passes.size(), static_cast<std::size_t>(found.Steps()));
+    EXPECT_EQ(found.passes.size(),
+              static_cast<std::size_t>(found.Sum(&BeamPass::steps)));
     for (const BeamPass& pass : found.passes) {
       EXPECT_EQ(pass.steps, 1);
       EXPECT_LE(pass.rows, setting.options.width);
@@ -152,7 +152,8 @@ TEST(BeamSearch, WithADraftModelFindsWhatItFindsPlainly) {
           const BeamFindings found =
               MustSearch(*setting.target, drafter.get(), setting.prompt,
                          setting.stop, options);
-          ExpectBeam(found, {plain.beam, plain.stopped, plain.Steps()},
+          ExpectBeam(found,
+                     {plain.beam, plain.stopped, plain.Sum(&BeamPass::steps)},
                      absl::StrCat(Describe(options), ", drafter ", kind));
           for (const BeamPass& pass : found.passes) {
             EXPECT_GE(pass.steps, 1);
@@ -213,8 +214,8 @@ TEST(BeamSearch, DraftsNoFurtherThanTheLimit) {
     const BeamFindings found =
         MustSearch(*toy, toy.get(), {6, 1}, {.max_new_tokens = limit}, options);
     ASSERT_EQ(found.passes.size(), 1U);
-    EXPECT_EQ(found.DraftPasses(), limit - 1);
-    EXPECT_EQ(found.Rows(), 1 + 3 * (limit - 1));
+    EXPECT_EQ(found.Sum(&BeamPass::draft_passes), limit - 1);
+    EXPECT_EQ(found.Sum(&BeamPass::rows), 1 + 3 * (limit - 1));
   }
 }
 
@@ -313,7 +314,8 @@ TEST(BeamSearch, EndsWithTheContextAndGoesOnWithoutTheDrafts) {
       const BeamFindings found =
           MustSearch(*target, drafter.get(), prompt, stop, options);
       ExpectBeam(found, expected, absl::StrCat(limit, " and ", drafts));
-      EXPECT_EQ(found.DraftPasses() > 0, drafts >= 3 && limit > 3);
+      EXPECT_EQ(found.Sum(&BeamPass::draft_passes) > 0,
+                drafts >= 3 && limit > 3);
     }
   }
 }
@@ -330,7 +332,7 @@ TEST(BeamSearch, ScoresAgainWhatItHadToDrop) {
   ExpectBeam(found, SearchByTheBook(*target, {6, 1}, stop, options), "dropped");
   const BeamFindings roomy =
       MustSearch(*toy, drafter.get(), {6, 1}, stop, options);
-  EXPECT_GT(found.Rows(), roomy.Rows());
+  EXPECT_GT(found.Sum(&BeamPass::rows), roomy.Sum(&BeamPass::rows));
 }
 
 TEST(BeamSearch, OfNoTokensIsThePrompt) {
@@ -396,42 +398,42 @@ TEST(BeamSearch, FailsAsItsModelsDo) {
               HasSubstr("no token is left"));
 }
 
+using Text = TextReader::Text;
+
+TextReader ReadFrom(const Model& model, const std::vector<TokenId>& prompt) {
+  auto started = Sequence::Start(model, {.tokens = prompt}, {});
+  Check(started.ok(), started.status().message());
+  return TextReader(*std::move(started));
+}
+
 TEST(TextReader, ScoresEachTextOnceWhileItMayBeAskedFor) {
   const auto toy = Toy({.vocab_size = 5});
-  TextTree texts(1);
-  auto reader = TextReader::Start(*toy, texts, {5, 3, 1});
-  ASSERT_TRUE(reader.ok()) << reader.status();
-  const int left = texts.Child(0, 2);
-  const int right = texts.Child(0, 4);
-  const int below = texts.Child(left, 0);
-  EXPECT_EQ(texts.Child(0, 2), left);
-  EXPECT_EQ(texts.TokensTo(below), (std::vector<TokenId>{2, 0}));
-  EXPECT_EQ(reader->Read({below}).value(), 3);  // with what is above
-  EXPECT_EQ(reader->Read({below}).value(), 0);
-  EXPECT_EQ(reader->Read({right, below}).value(), 1);
-  const auto expect_row = [&](int node) {
-    const auto [scores, row] = reader->RowOf(node);
-    std::vector<double> logits;
-    ASSERT_TRUE(scores->Read(row, logits).ok());
+  TextReader reader = ReadFrom(*toy, {5, 3, 1});
+  const Text right = {4};
+  const Text below = {2, 0};
+  EXPECT_EQ(reader.Read({below}).value(), 3);  // with what it begins with
+  EXPECT_EQ(reader.Read({below}).value(), 0);
+  EXPECT_EQ(reader.Read({right, below}).value(), 1);
+  const auto expect_row = [&](const Text& read) {
     std::vector<TokenId> text = {5, 3, 1};
-    for (TokenId token : texts.TokensTo(node)) text.push_back(token);
-    EXPECT_EQ(logits, LogitsAfter(*toy, text));
+    text.insert(text.end(), read.begin(), read.end());
+    EXPECT_EQ(reader.LogitsAfter(read).value(), LogitsAfter(*toy, text));
   };
   expect_row(below);
   expect_row(right);
   // Both live: all rows stay, none is scored again.
-  ASSERT_TRUE(reader->Keep({below, right}).ok());
-  const int next = texts.Child(below, 1);
-  const int other = texts.Child(right, 1);
-  EXPECT_EQ(reader->Read({next, other}).value(), 2);
+  ASSERT_TRUE(reader.Keep({below, right}).ok());
+  const Text next = {2, 0, 1};
+  const Text other = {4, 1};
+  EXPECT_EQ(reader.Read({next, other}).value(), 2);
   expect_row(next);
   expect_row(other);
   // One live: what leads to it is committed, the other is forgotten.
-  ASSERT_TRUE(reader->Keep({next}).ok());
-  EXPECT_TRUE(reader->has_read(next));
-  EXPECT_FALSE(reader->has_read(other));
-  const int last = texts.Child(next, 3);
-  EXPECT_EQ(reader->Read({last}).value(), 1);
+  ASSERT_TRUE(reader.Keep({next}).ok());
+  EXPECT_TRUE(reader.has_read(next));
+  EXPECT_FALSE(reader.has_read(other));
+  const Text last = {2, 0, 1, 3};
+  EXPECT_EQ(reader.Read({last}).value(), 1);
   expect_row(last);
 }
 
@@ -439,27 +441,23 @@ TEST(TextReader, ScoresEachTextOnceWhileItMayBeAskedFor) {
 // what is still needed of them is scored again.
 TEST(TextReader, DropsItsRowsBeforeTheyAreTooMany) {
   const auto toy = Limited(Toy({.vocab_size = 5}), 6);
-  TextTree texts(1);
-  auto reader = TextReader::Start(*toy, texts, {5, 1});
-  ASSERT_TRUE(reader.ok()) << reader.status();
-  std::vector<int> nodes;
+  TextReader reader = ReadFrom(*toy, {5, 1});
+  std::vector<Text> texts;
   for (TokenId token : {0, 1, 2, 3}) {
-    const int node = texts.Child(0, token);
-    nodes.push_back(node);
-    nodes.push_back(texts.Child(node, 0));
+    texts.push_back({token});
+    texts.push_back({token, 0});
   }
-  EXPECT_EQ(reader->Read(nodes).value(), 9);
+  EXPECT_EQ(reader.Read(texts).value(), 9);
   // Five rows are nobody's: two are live, two lead there, one is the root's.
-  ASSERT_TRUE(reader->Keep({nodes[1], nodes[3]}).ok());
-  const int first = texts.Child(nodes[1], 2);
-  EXPECT_EQ(reader->Read({first}).value(), 1);
+  ASSERT_TRUE(reader.Keep({texts[1], texts[3]}).ok());
+  EXPECT_EQ(reader.Read({{0, 0, 2}}).value(), 1);
   // Now one live and the other's rows: 8, with the root's.
-  const int second = texts.Child(nodes[3], 2);
-  const int third = texts.Child(nodes[3], 3);
-  EXPECT_EQ(reader->Read({second, third}).value(), 2);
-  ASSERT_TRUE(reader->Keep({second, third}).ok());
-  // Their rows were lost; the text down to nodes[3] was not.
-  EXPECT_EQ(reader->Read({texts.Child(second, 0)}).value(), 2);
+  const Text second = {1, 0, 2};
+  const Text third = {1, 0, 3};
+  EXPECT_EQ(reader.Read({second, third}).value(), 2);
+  ASSERT_TRUE(reader.Keep({second, third}).ok());
+  // Their rows were lost; the text {1, 0} was not.
+  EXPECT_EQ(reader.Read({{1, 0, 2, 0}}).value(), 2);
 }
 
 }  // namespace
