@@ -74,13 +74,13 @@ int MadeUpLaws::Pick(absl::Span<const TokenId> path) {
 
 absl::StatusOr<std::vector<Proposals>> MadeUpDrafter::Propose(
     absl::Span<const DraftRequest> requests) {
-  return ProposeEach(requests,
-                     [this](const DraftRequest& /*request*/, int /*node*/,
-                            absl::Span<const TokenId> path) {
-                       const int index = MadeUpLaws::Pick(path);
-                       return absl::StatusOr<Proposal>(
-                           {dense_ ? laws_.dense(index) : laws_.sparse(index)});
-                     });
+  return ProposeEach(
+      requests, [this](const DraftRequest& /*request*/, int /*node*/,
+                       absl::Span<const TokenId> path) {
+        const int index = MadeUpLaws::Pick(path);
+        return absl::StatusOr<Proposal>(
+            Proposal{dense_ ? laws_.dense(index) : laws_.sparse(index)});
+      });
 }
 
 }  // namespace banyan

@@ -94,8 +94,8 @@ PolicyRow ExpandRerankRow() {
       .sizes = {.nodes = true, .levels = true, .width = true},
       .only_draws = DrawKind::kDeterministic,
       .renamed = {{"total", "nodes"}, {"depth", "levels"}, {"top_k", "width"}},
-      .examples = {"{width: 2, depth: 2, total: 3}",
-                   "{width: 2, depth: 2, total: 5}"}};
+      .examples = {"{width: 2, levels: 2, nodes: 3}",
+                   "{width: 2, levels: 2, nodes: 5}"}};
 }
 
 }  // namespace banyan

@@ -60,15 +60,15 @@ std::vector<Candidate> Wide(const TableModel& model, TokenId root,
                             const ExpandRerankOptions& options) {
   std::vector<Candidate> all;
   std::vector<Candidate> level = {Candidate()};
-  for (int depth = 0; depth < options.depth; ++depth) {
+  for (int depth = 0; depth < options.levels; ++depth) {
     std::vector<Candidate> next;
     for (const Candidate& node : level)
-      for (Candidate& child : TopChildren(model, root, node, options.top_k))
+      for (Candidate& child : TopChildren(model, root, node, options.width))
         next.push_back(child);
     all.insert(all.end(), next.begin(), next.end());
     SortByMass(next);
-    if (static_cast<int>(next.size()) > options.top_k)
-      next.resize(static_cast<std::size_t>(options.top_k));
+    if (static_cast<int>(next.size()) > options.width)
+      next.resize(static_cast<std::size_t>(options.width));
     level = next;
   }
   return all;
@@ -92,11 +92,11 @@ std::set<Path> PathsOf(const TrunkTree& tree) {
 // That they hang together, pruning requires.
 TEST(ExpandRerank, KeepsTheBestPathsOfAWideTree) {
   const std::vector<ExpandRerankOptions> all = {
-      {.top_k = 1, .depth = 3, .total = 3},
-      {.top_k = 2, .depth = 3, .total = 4},
-      {.top_k = 3, .depth = 2, .total = 7},
-      {.top_k = 3, .depth = 4, .total = 9},
-      {.top_k = 2, .depth = 2, .total = 99}};
+      {.width = 1, .levels = 3, .nodes = 3},
+      {.width = 2, .levels = 3, .nodes = 4},
+      {.width = 3, .levels = 2, .nodes = 7},
+      {.width = 3, .levels = 4, .nodes = 9},
+      {.width = 2, .levels = 2, .nodes = 99}};
   for (const ExpandRerankOptions& options : all) {
     for (int seed = 0; seed < 40; ++seed) {
       const auto model = Toy({.vocab_size = 5,
@@ -106,11 +106,11 @@ TEST(ExpandRerank, KeepsTheBestPathsOfAWideTree) {
       TableDrafter drafter(model);
       const TrunkTree tree = MustDraft(drafter, ExpandRerank(options),
                                        {.draw_kind = DrawKind::kDeterministic});
-      EXPECT_EQ(PathsOf(tree), Best(Wide(*model, 0, options), options.total))
-          << "top_k " << options.top_k << ", depth " << options.depth
-          << ", total " << options.total << ", seed " << seed << ": "
+      EXPECT_EQ(PathsOf(tree), Best(Wide(*model, 0, options), options.nodes))
+          << "width " << options.width << ", levels " << options.levels
+          << ", nodes " << options.nodes << ", seed " << seed << ": "
           << ToText(tree);
-      EXPECT_EQ(static_cast<int>(drafter.passes().size()), options.depth)
+      EXPECT_EQ(static_cast<int>(drafter.passes().size()), options.levels)
           << "one pass a level";
     }
   }
@@ -118,9 +118,9 @@ TEST(ExpandRerank, KeepsTheBestPathsOfAWideTree) {
 
 // A node at depth 5 is kept with its four ancestors, or not at all.
 TEST(ExpandRerank, DraftsNoLevelThatCannotBeKept) {
-  EXPECT_EQ(ExpandRerank({.top_k = 2, .depth = 6, .total = 4}).traits().levels,
+  EXPECT_EQ(ExpandRerank({.width = 2, .levels = 6, .nodes = 4}).traits().levels,
             4);
-  EXPECT_EQ(ExpandRerank({.top_k = 2, .depth = 3, .total = 4}).traits().levels,
+  EXPECT_EQ(ExpandRerank({.width = 2, .levels = 3, .nodes = 4}).traits().levels,
             3);
 }
 
@@ -132,7 +132,7 @@ TEST(ExpandRerank, TheOlderNodeStaysOnATie) {
   });
   const auto grown = [&drafter](int total) {
     return ToText(MustDraft(
-        drafter, ExpandRerank({.top_k = 2, .depth = 2, .total = total}),
+        drafter, ExpandRerank({.width = 2, .levels = 2, .nodes = total}),
         {.draw_kind = DrawKind::kDeterministic, .context = ContextOf({9})}));
   };
   EXPECT_EQ(grown(1), "9(0)");
