@@ -167,12 +167,11 @@ absl::Status InnerSessions::AnswerWith(int part,
     for (std::size_t j = 0; j < places[i].size(); ++j) {
       const InnerSession& own = *questions[i].part;
       const Proposal& said = *own.answer(questions[i].nodes[j]);
-      answers[i][places[i][j]] =
-          said.q.empty() ||
-                  own.drafter().Gives(choices[i].request->tree->draw_kind())
-              ? said
-              : Proposal{
-                    Distribution::OneHot(said.q.vocab_size(), said.q.Argmax())};
+      Proposal& answer = answers[i][places[i][j]];
+      if (own.drafter().Gives(choices[i].request->tree->draw_kind()))
+        answer = said;
+      else if (!said.q.empty())
+        answer.q = Distribution::OneHot(said.q.vocab_size(), said.q.Argmax());
     }
   return absl::OkStatus();
 }

@@ -213,7 +213,7 @@ TEST(CheckCommand, SaysWhichPolicyHasNoTreeAtMeasuredCosts) {
   const Outcome outcome = RunProgram("check --resolved " + WriteTestFile(text));
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err, AllOf(HasSubstr(".yaml:8:13: "),
-                                 HasSubstr("policy sequoia: max_depth is -1")));
+                                 HasSubstr("policy sequoia: levels is -1")));
 }
 
 }  // namespace

@@ -188,11 +188,11 @@ TEST(MethodFile, RefusesWhatCannotBe) {
                 "4:9", "a calibration of drafter medusa");
   ExpectRefused(With("chain, nodes: 2",
                      "sequoia, nodes: 2, calibration: {acceptence: [0.5]}"),
-                "4:50", "did you mean 'acceptance'?");
+                "4:49", "did you mean 'acceptance'?");
   ExpectRefused(With("chain, nodes: 2",
                      "sequoia, nodes: 2, calibration: {verifier: multi_rond, "
                      "acceptance: [0.5]}"),
-                "4:60", "calibration: unknown verifier 'multi_rond'");
+                "4:59", "calibration: unknown verifier 'multi_rond'");
   ExpectRefused(With("chain, nodes: 2", "static, paths: [[0]], tree: x"),
                 "4:44", "belongs to file, and needs it");
   ExpectRefused(With("chain, nodes: 2", "expansion, branching: [2]"), "5:11",
