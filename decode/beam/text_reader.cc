@@ -84,7 +84,9 @@ absl::Status TextReader::Keep(absl::Span<const Text> live) {
     common.pop_back();
 
   int beside = 0;  // rows that committing would lose
-  for (auto& [text, state] : states_) {
+  for (auto& entry : states_) {
+    const Text& text = entry.first;
+    State& state = entry.second;
     const bool asked = absl::c_any_of(
         live, [&](const Text& one) { return Begins(one, text); });
     const bool leads = absl::c_any_of(
