@@ -264,7 +264,7 @@ TEST(ConfigFiles, AreReadAsTheProgramReadsThem) {
     EXPECT_TRUE(status.ok()) << name << ": " << status;
     if (status.ok()) tally.Count(CaseResult::kProven);
   }
-  ExpectCounts(tally, 178);
+  ExpectCounts(tally, 177);
 }
 
 TEST(ConfigFiles, TheTwoExperimentsOnSmolLm2HaveTheSameMethods) {

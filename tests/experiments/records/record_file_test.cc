@@ -118,6 +118,7 @@ TEST_F(RecordFileTest, GivesBackWhatWasWritten) {
 // Older builds numbered no draws, whose order was list after list.
 TEST_F(RecordFileTest, NumbersDrawsThatHaveNoNumbers) {
   records::Context context = SmallContext();
+  context.mutable_cells(1)->clear_trunks();
   for (int trunk = 0; trunk < 2; ++trunk)
     context.mutable_cells(1)->add_trunks()->set_drafter("table");
   records::PromptRecord record;
