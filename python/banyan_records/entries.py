@@ -111,6 +111,27 @@ def _parse(message_type, payload, path, byte, kind):
         raise corrupt(path, byte, f"it is no {kind}") from error
 
 
+def _describe_trunks(context):
+    """What older builds did not record of trunks."""
+    for cell in context.cells:
+        for trunk in cell.trunks:
+            if not trunk.HasField("chain"):
+                trunk.chain = trunk.policy in ("chain", "adaptive_chain")
+                trunk.adapts = trunk.policy in ("adaptive_chain", "best_first",
+                                                "expand_rerank", "auto")
+
+
+def _number_draws(record):
+    """Numbers the draws of rounds whose builds did not: list after list."""
+    for made in record.rounds:
+        if any(draws.times for draws in made.lists):
+            continue
+        now = 0
+        for draws in made.lists:
+            draws.times.extend(range(now, now + len(draws.tokens)))
+            now += len(draws.tokens)
+
+
 def _hash(tokens):
     return hashlib.blake2b(array.array("I", tokens).tobytes(), digest_size=16).digest()
 
@@ -177,6 +198,7 @@ def scan(path):
             raise NothingRecorded(f"{path}: ends before its context does: nothing was "
                                   "recorded, and it may be removed")
         context = _parse(record_pb2.Context, payload, path, byte, "context")
+        _describe_trunks(context)
         wrong = check.check_context(context)
         if wrong:
             raise corrupt(path, byte, wrong)
@@ -195,4 +217,5 @@ def read_record(path, entry):
         record_pb2.PromptRecord, payload, path, entry.byte, "prompt record")
     if record is None or (record.cell, record.prompt) != (entry.cell, entry.prompt):
         raise corrupt(path, entry.byte, "it has changed since the file was opened")
+    _number_draws(record)
     return record

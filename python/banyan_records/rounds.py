@@ -81,15 +81,6 @@ def pass_tokens(made):
     return max(len(made.tokens), made.pass_tokens)
 
 
-def lists_with_times(made):
-    """(draw list, numbers in time of its draws). Records of older builds have no
-    numbers: there draws were made list after list."""
-    now = 0
-    for draws in made.lists:
-        yield draws, list(draws.times) or range(now, now + len(draws.tokens))
-        now += len(draws.tokens)
-
-
 def reached_lists(made):
     """(draw list, accepted child of its node or -1) of the root and the accepted
     path."""

@@ -263,8 +263,8 @@ def _drawn(made):
     """By node that somebody drew: [trunk, trunks, rank, q, draws, kind] of the draw that
     led to it first."""
     found, by, first = {}, {}, {}
-    for draws, times in rounds.lists_with_times(made):
-        children = list(draws.children)
+    for draws in made.lists:
+        children, times = list(draws.children), list(draws.times)
         for draw, child in enumerate(children):
             if child < 0:
                 continue
