@@ -57,7 +57,7 @@ std::uint64_t Mixed(std::uint64_t seed, absl::Span<const int> numbers) {
 }
 
 // The distribution of `whose` after a text: the target's for kDrafters.
-Distribution LawOf(std::uint64_t seed, int whose, const Text& text) {
+Distribution DistributionOf(std::uint64_t seed, int whose, const Text& text) {
   std::vector<double> masses;
   for (int token = 0; token < kVocab; ++token) {
     std::vector<int> numbers = {whose, token};
@@ -106,10 +106,10 @@ class Growth {
     auto place = lists.begin();
     while (place != lists.end() && place->trunk < drafter) ++place;
     if (place == lists.end() || place->trunk != drafter)
-      place = lists.insert(place,
-                           {.trunk = drafter,
-                            .draw_kind = KindOf(drafter),
-                            .proposal = {LawOf(seed_, drafter, TextTo(node))}});
+      place = lists.insert(
+          place, {.trunk = drafter,
+                  .draw_kind = KindOf(drafter),
+                  .proposal = {DistributionOf(seed_, drafter, TextTo(node))}});
     return *place;
   }
 
@@ -194,7 +194,7 @@ class TargetRows : public RowSource {
       Text text;
       for (const int on_path : PathTo(tree_, node))
         text.push_back(tree_.node(on_path).token);
-      row->second = LawOf(seed_, kDrafters, text);
+      row->second = DistributionOf(seed_, kDrafters, text);
     }
     return row->second;
   }
@@ -205,20 +205,20 @@ class TargetRows : public RowSource {
   std::map<int, Distribution> rows_;
 };
 
-using StringLaw = std::map<Text, double>;
+using ByText = std::map<Text, double>;
 
 // Adds the distribution of the texts of full length that begin with `text`.
 void Complete(std::uint64_t seed, const Text& text, double probability,
-              StringLaw& law) {
+              ByText& output) {
   if (static_cast<int>(text.size()) == kLevels + 1) {
-    law[text] += probability;
+    output[text] += probability;
     return;
   }
-  const Distribution next = LawOf(seed, kDrafters, text);
+  const Distribution next = DistributionOf(seed, kDrafters, text);
   for (TokenId token = 0; token < kVocab; ++token) {
     Text longer = text;
     longer.push_back(token);
-    Complete(seed, longer, probability * next.Mass(token), law);
+    Complete(seed, longer, probability * next.Mass(token), output);
   }
 }
 
@@ -227,7 +227,7 @@ void Complete(std::uint64_t seed, const Text& text, double probability,
 double Bias(std::uint64_t seed, const Verifier& verifier, bool in_time) {
   constexpr std::int64_t kMostLeaves = 200'000;
   EnumeratingSource source(kMostLeaves);
-  StringLaw law;
+  ByText output;
   do {
     const Chance chance(source, /*prompt=*/0, /*round=*/0);
     std::vector<Node> nodes = Growth(seed, chance).Run();
@@ -241,13 +241,14 @@ double Bias(std::uint64_t seed, const Verifier& verifier, bool in_time) {
     for (const int node : verdict.path)
       emitted.push_back(tree.node(node).token);
     emitted.push_back(verdict.next);
-    Complete(seed, emitted, source.probability(), law);
+    Complete(seed, emitted, source.probability(), output);
   } while (source.Advance());
   EXPECT_FALSE(source.exhausted());
-  StringLaw expected;
+  ByText expected;
   Complete(seed, {}, 1, expected);
   double sum = 0;
-  for (const auto& [text, mass] : expected) sum += std::abs(law[text] - mass);
+  for (const auto& [text, mass] : expected)
+    sum += std::abs(output[text] - mass);
   return sum / 2;
 }
 

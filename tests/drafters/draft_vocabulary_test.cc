@@ -165,10 +165,10 @@ class FolderBench {
     if (!built.ok()) return {};
     Solo drafter(*std::move(built));
     const Context context = BeginWith(drafter, {3, 0, 1});
-    const Distribution law = AtRoot(drafter, context, DrawKind::kIndependent);
+    const Distribution q = AtRoot(drafter, context, DrawKind::kIndependent);
     std::vector<TokenId> tokens;
     for (TokenId token = 0; token < 3; ++token)
-      if (law.Mass(token) > 0) tokens.push_back(token);
+      if (q.Mass(token) > 0) tokens.push_back(token);
     return tokens;
   }
   Workbench& bench() { return bench_; }
@@ -202,9 +202,9 @@ TEST(DraftVocabulary, IsThatOfTheModelsFolderUnlessOneIsNamed) {
   ASSERT_TRUE(built.ok()) << built.status();
   Solo drafter(*std::move(built));
   const Context context = BeginWith(drafter, {3, 0, 1});
-  const Distribution law = AtRoot(drafter, context, DrawKind::kIndependent);
-  EXPECT_EQ(law.Mass(0), 0);
-  EXPECT_GT(law.Mass(1), 0);
+  const Distribution q = AtRoot(drafter, context, DrawKind::kIndependent);
+  EXPECT_EQ(q.Mass(0), 0);
+  EXPECT_GT(q.Mass(1), 0);
 }
 
 TEST(DraftVocabulary, ThatWasFoundIsRefusedWhereItsFolderIsNamed) {

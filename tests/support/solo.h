@@ -55,10 +55,10 @@ class Solo {
     auto all = drafter_->Propose({&request, 1});
     if (!all.ok()) return all.status();
     Check(all->size() == 1, "one answer a request");
-    std::vector<Distribution> laws;
+    std::vector<Distribution> masses;
     for (Proposal& proposal : all->front())
-      laws.push_back(std::move(proposal.q));
-    return laws;
+      masses.push_back(std::move(proposal.q));
+    return masses;
   }
 
   // Of a drafter that carries state.
