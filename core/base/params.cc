@@ -176,6 +176,17 @@ std::string KeyText(const std::string& value) { return value; }
 std::string KeyText(const Params& /*value*/) { return {}; }
 std::string KeyText(const std::map<int, double>& /*value*/) { return {}; }
 
+std::string EitherOf(absl::Span<const absl::string_view> names) {
+  std::string listed;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    absl::StrAppend(&listed,
+                    i == 0                  ? ""
+                    : i + 1 == names.size() ? " or "
+                                            : ", ",
+                    names[i]);
+  return listed;
+}
+
 ParamsReader::ParamsReader(const Params& section, std::string what,
                            std::vector<KeyRow>* log)
     : section_(section), what_(std::move(what)), log_(log) {
@@ -193,13 +204,7 @@ void ParamsReader::Log(KeyRow row, absl::string_view sentence) {
 bool ParamsReader::OneOf(absl::string_view key, std::string& out,
                          absl::Span<const absl::string_view> names,
                          absl::string_view sentence) {
-  std::string listed;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    absl::StrAppend(&listed,
-                    i == 0                  ? ""
-                    : i + 1 == names.size() ? " or "
-                                            : ", ",
-                    names[i]);
+  const std::string listed = EitherOf(names);
   if (log_ != nullptr) Log({std::string(key), listed, out}, sentence);
   const bool found = Read(key, out);
   Ensure(std::find(names.begin(), names.end(), out) != names.end(), key,

@@ -146,6 +146,9 @@ std::string KeyText(const std::vector<T>& /*value*/) {
   return {};
 }
 
+// "a, b or c".
+std::string EitherOf(absl::Span<const absl::string_view> names);
+
 // Reads one section, a map. Keeps the first error and gives it at the end, so
 // that a component reads straight through. An empty (null) section is a map
 // without keys. The Params must outlive the reader.
@@ -207,6 +210,10 @@ class ParamsReader {
   void Describe(absl::string_view key, absl::string_view type,
                 absl::string_view sentence);
 
+  // Whether the section has the key.
+  bool Has(absl::string_view key) const {
+    return section_.Find(key) != nullptr;
+  }
   // Marks `key` as known and read; null if it is absent.
   const Params* Take(absl::string_view key);
   // The same, but absence is an error.
@@ -220,6 +227,8 @@ class ParamsReader {
   bool ok() const { return status_.ok(); }
   const Params& section() const { return section_; }
   const std::string& what() const { return what_; }
+  // The keys that were asked for, each once, in order.
+  const std::vector<std::string>& known() const { return known_; }
   // The first error, or the first key nobody read, or OK.
   absl::Status Finish() const;
 
