@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "tree/optimize/shape.h"
 #include "tree/policies/row.h"
@@ -15,15 +15,18 @@
 
 namespace {
 
-absl::StatusOr<banyan::ShapePlan> Plan(banyan::ParamsReader& in) {
+struct Options {
   int nodes = 0;
   int levels = 0;
-  in.Required("nodes", nodes, "The most nodes that are drafted.");
+};
+
+absl::StatusOr<banyan::ShapePlan> Plan(banyan::ParamsReader& in,
+                                       const Options& options) {
+  int nodes = options.nodes;
   in.Ensure(nodes >= 0 && nodes <= 1000, "nodes", "must be from 0 to 1000");
-  in.Optional("levels", levels, "The most levels; 0: no limit.");
-  in.Ensure(levels >= 0, "levels", "must not be negative");
   BANYAN_RETURN_IF_ERROR(in.Finish());
-  if (levels > 0) nodes = std::min(nodes, 2 * std::min(levels, 500));
+  if (options.levels > 0)
+    nodes = std::min(nodes, 2 * std::min(options.levels, 500));
   std::vector<std::vector<int>> paths;
   std::vector<int> spine;
   for (int node = 0; node < nodes; ++node) {
@@ -43,9 +46,13 @@ absl::StatusOr<banyan::ShapePlan> Plan(banyan::ParamsReader& in) {
 }  // namespace
 
 banyan::PolicyRow CombRow() {
+  banyan::Keys<Options> keys;
+  keys.Required("nodes", &Options::nodes, "The most nodes that are drafted.");
+  keys.AtLeast("levels", &Options::levels, 0, "The most levels; 0: no limit.");
   return {.name = "comb",
           .sentence = "A chain with a leaf beside each of its tokens.",
-          .plan = Plan,
+          .keys = keys.Rows(),
+          .plan = keys.ReadFor(Plan),
           .sizes = {.nodes = true, .levels = true},
           .examples = {"{nodes: 2}", "{nodes: 4}"}};
 }

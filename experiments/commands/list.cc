@@ -114,7 +114,7 @@ absl::StatusOr<Rows> Policies() {
                  rows.emplace_back(row.name, row.sentence));
     rows.back().Add("fixed_shape", row.plan != nullptr, "fixed shape");
     AddTwin(choice.policy->twin().name, rows.back());
-    rows.back().AddKeys(KeysOf(row));
+    rows.back().AddKeys(row.keys);
     for (absl::string_view example : row.examples)
       rows.back().examples.push_back(SectionOf(row.name, example));
   }

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "core/base/check.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/prob/distribution.h"
 #include "tree/draft_tree.h"
 #include "tree/policies/bounds.h"
@@ -36,32 +34,6 @@ std::vector<int> ChainOf(const DraftTree& tree, int trunk) {
 
 // What the mean of the shares keeps of itself in a round (as published).
 constexpr double kKept = 0.5;
-
-OnLow ReadOnLow(ParamsReader& in) {
-  std::string on_low = "keep_and_stop";
-  in.OneOf("on_low", on_low, {"keep_and_stop", "drop", "stop_before"},
-           "What happens to a token of low confidence.");
-  if (on_low == "drop") return OnLow::kDrop;
-  if (on_low == "stop_before") return OnLow::kStopBefore;
-  return OnLow::kKeepAndStop;
-}
-
-void ReadGoal(ParamsReader& in, AdaptiveChainOptions& options) {
-  if (in.Optional("goal", options.goal,
-                  "The acceptance rate to which the threshold is refitted.")) {
-    in.Ensure(options.goal > 0 && options.goal < 1, "goal",
-              "must lie in (0, 1)");
-    in.Ensure(options.on_low == OnLow::kKeepAndStop, "on_low",
-              "must be keep_and_stop where there is a goal: a round without a "
-              "drafted token teaches nothing");
-  }
-  in.Ensure(!in.Optional("step", options.step,
-                         "How far the threshold moves, with `goal`.") ||
-                options.goal > 0,
-            "step", "belongs to goal, and needs it");
-  in.Ensure(options.step > 0 && options.step <= 1, "step",
-            "must lie in (0, 1]");
-}
 
 }  // namespace
 
@@ -129,22 +101,21 @@ std::vector<double> AdaptiveChain::State() const {
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
-  AdaptiveChainOptions options;
-  in.Required("nodes", options.nodes, "The longest chain.");
+using Options = AdaptiveChainOptions;
+
+BuiltPolicy Build(ParamsReader& in, const Options& options) {
   in.Ensure(options.nodes >= 1, "nodes", "must be at least 1");
-  in.Optional("threshold", options.threshold,
-              "The mass below which confidence is low.");
   in.Ensure(options.threshold >= 0 && options.threshold <= 1, "threshold",
             "must lie in [0, 1]");
-  options.on_low = ReadOnLow(in);
-  ReadGoal(in, options);
-  in.Optional("adjust", options.adjust,
-              "Whether verdicts lengthen and shorten the chain.");
-  in.Ensure(!in.Optional("max_nodes", options.max_nodes,
-                         "The longest chain, with `adjust`.") ||
-                options.adjust,
-            "max_nodes", "belongs to adjust, and needs it");
+  if (in.Has("goal")) {
+    in.Ensure(options.goal > 0 && options.goal < 1, "goal",
+              "must lie in (0, 1)");
+    in.Ensure(options.on_low == OnLow::kKeepAndStop, "on_low",
+              "must be keep_and_stop where there is a goal: a round without a "
+              "drafted token teaches nothing");
+  }
+  in.Ensure(options.step > 0 && options.step <= 1, "step",
+            "must lie in (0, 1]");
   in.Ensure(options.max_nodes >= 1, "max_nodes", "must be at least 1");
   in.Ensure(!options.adjust || options.nodes <= options.max_nodes, "max_nodes",
             "must be at least nodes");
@@ -156,11 +127,29 @@ absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
 }  // namespace
 
 PolicyRow AdaptiveChainRow() {
+  Keys<Options> keys;
+  keys.Required("nodes", &Options::nodes, "The longest chain.");
+  keys.Optional("threshold", &Options::threshold,
+                "The mass below which confidence is low.");
+  keys.OneOf("on_low", &Options::on_low,
+             {"keep_and_stop", "drop", "stop_before"},
+             "What happens to a token of low confidence.");
+  keys.Optional("goal", &Options::goal,
+                "The acceptance rate to which the threshold is refitted.");
+  keys.Optional("step", &Options::step,
+                "How far the threshold moves, with `goal`.")
+      .OnlyWith("goal");
+  keys.Optional("adjust", &Options::adjust,
+                "Whether verdicts lengthen and shorten the chain.");
+  keys.Optional("max_nodes", &Options::max_nodes,
+                "The longest chain, with `adjust`.")
+      .OnlyWith("adjust", "true");
   return {.name = "adaptive_chain",
           .sentence =
               "A chain that stops on low confidence, adapts its length to "
               "acceptance, or refits its threshold.",
-          .build = Build,
+          .keys = keys.Rows(),
+          .build = keys.ReadFor(Build),
           .sizes = {.nodes = true},
           .renamed = {{"gamma", "nodes"}, {"max_gamma", "max_nodes"}},
           .examples = {"{nodes: 2}", "{nodes: 2, on_low: drop}",

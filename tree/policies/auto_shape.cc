@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "tree/draft_tree.h"
 #include "tree/optimize/hardware.h"
@@ -181,16 +181,11 @@ std::vector<double> AutoShape::State() const {
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
-  AutoOptions options;
+BuiltPolicy Build(ParamsReader& in, AutoOptions options) {
   const HardwareSection section = TakeHardware(in);
-  in.Ensure(section.limits.nodes <= kMostNodes, "nodes",
+  in.Ensure(section.nodes <= kMostNodes, "nodes",
             absl::StrCat("must be at most ", kMostNodes,
                          ": every shape is searched for beforehand"));
-  in.AtLeast("memory", options.memory, decltype(options.memory){1},
-             "The rounds after which the past has faded.");
-  in.AtLeast("trial", options.trial, decltype(options.trial){1},
-             "The rounds after which a shape is tried again.");
   in.Ensure(section.target_ms != nullptr, "target_ms",
             "is missing: the measured milliseconds of a target pass");
   BANYAN_RETURN_IF_ERROR(in.Finish());
@@ -205,12 +200,19 @@ absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
 }  // namespace
 
 PolicyRow AutoShapeRow() {
+  Keys<AutoOptions> keys;
+  for (const KeyRow& row : HardwareKeys()) keys.Described(row);
+  keys.AtLeast("memory", &AutoOptions::memory, 1,
+               "The rounds after which the past has faded.");
+  keys.AtLeast("trial", &AutoOptions::trial, 1,
+               "The rounds after which a shape is tried again.");
   return {
       .name = "auto",
       .sentence =
           "Each round the fastest tree, perhaps none, by the running "
           "acceptance and measured costs.",
-      .build = Build,
+      .keys = keys.Rows(),
+      .build = keys.ReadFor(Build),
       .sizes = {.nodes = true, .levels = true, .width = true},
       .takes_costs = true,
       .renamed = {{"budget", "nodes"},

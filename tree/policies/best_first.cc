@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/prob/distribution.h"
 #include "tree/draft_tree.h"
 #include "tree/policies/bounds.h"
@@ -96,26 +95,17 @@ std::vector<Expansion> BestFirst::Next(const TrunkTree& tree) const {
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
-  BestFirstOptions options;
-  in.Required("most_draws", options.most_draws, "The most draws.");
+using Options = BestFirstOptions;
+
+BuiltPolicy Build(ParamsReader& in, const Options& options) {
   in.Ensure(options.most_draws >= 0, "most_draws", "must not be negative");
   EnsureDraws(in, "most_draws", options.most_draws);
-  in.Optional("levels", options.levels, "The most levels; 0: no limit.");
   in.Ensure(options.levels >= 0, "levels",
             "must not be negative (0 is unlimited)");
-  in.Optional("min_value", options.min_value,
-              "The least value of a draw that is made.");
   in.Ensure(options.min_value >= 0 && options.min_value <= 1, "min_value",
             "must lie in [0, 1]");
-  in.Optional("decay", options.decay,
-              "A draw is worth this much less with each level (SpecExec).");
   in.Ensure(options.decay > 0 && options.decay <= 1, "decay",
             "must lie in (0, 1]");
-  in.Optional(
-      "beams", options.beams,
-      "The most nodes that are drafted from in one pass of the drafter; "
-      "0: all.");
   in.Ensure(options.beams >= 0, "beams", "must not be negative (0 is all)");
   return std::make_unique<BestFirst>(options);
 }
@@ -123,11 +113,23 @@ absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
 }  // namespace
 
 PolicyRow BestFirstRow() {
+  Keys<Options> keys;
+  keys.Required("most_draws", &Options::most_draws, "The most draws.");
+  keys.Optional("levels", &Options::levels, "The most levels; 0: no limit.");
+  keys.Optional("min_value", &Options::min_value,
+                "The least value of a draw that is made.");
+  keys.Optional("decay", &Options::decay,
+                "A draw is worth this much less with each level (SpecExec).");
+  keys.Optional(
+      "beams", &Options::beams,
+      "The most nodes that are drafted from in one pass of the drafter; "
+      "0: all.");
   return {.name = "best_first",
           .sentence =
               "Best first (DySpec; ranked draws: OPT-Tree, SpecExec): each "
               "draw where the drafter deems acceptance likeliest.",
-          .build = Build,
+          .keys = keys.Rows(),
+          .build = keys.ReadFor(Build),
           .sizes = {.levels = true},
           .renamed = {{"budget", "most_draws"}, {"max_depth", "levels"}},
           .examples = {"{most_draws: 2}", "{most_draws: 3, levels: 2}",

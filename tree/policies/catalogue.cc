@@ -76,17 +76,6 @@ absl::Span<const PolicyRow> PolicyCatalogue() { return Rows(); }
 
 void AddPolicies(absl::Span<const PolicyRow> rows) { AppendRows(rows, Rows()); }
 
-std::vector<KeyRow> KeysOf(const PolicyRow& row) {
-  std::vector<KeyRow> keys;
-  const Params empty = Params::Map({});
-  ParamsReader in(empty, std::string(row.name), &keys);
-  if (row.plan != nullptr)
-    row.plan(in).IgnoreError();
-  else
-    row.build(in).IgnoreError();
-  return keys;
-}
-
 absl::StatusOr<PolicyChoice> BuildPolicy(const Params& section) {
   BANYAN_ASSIGN_OR_RETURN(const PolicyRow* row,
                           FindRow(PolicyCatalogue(), "policy", section));

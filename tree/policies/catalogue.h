@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -22,9 +21,6 @@ absl::Span<const PolicyRow> PolicyCatalogue();
 // Adds parts from outside the project to the catalogue (AppendRows). Call it
 // before anything reads the catalogue.
 void AddPolicies(absl::Span<const PolicyRow> rows);
-
-// Returns the keys that a row's policy reads, except `name` and `law`.
-std::vector<KeyRow> KeysOf(const PolicyRow& row);
 
 // The contents of a policy section: the policy, and the draw kind if the
 // section names one. Only plans read files (scripts/layers.txt enforces this).

@@ -5,8 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "tree/draft_tree.h"
 #include "tree/policies/bounds.h"
 #include "tree/policies/row.h"
@@ -69,14 +68,11 @@ std::vector<int> ExpandRerank::Keep(const TrunkTree& tree) const {
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
-  ExpandRerankOptions options;
-  in.Required("width", options.width,
-              "The nodes that are expanded a level, and draws of each.");
+using Options = ExpandRerankOptions;
+
+BuiltPolicy Build(ParamsReader& in, const Options& options) {
   in.Ensure(options.width >= 1, "width", "must be at least 1");
-  in.Required("levels", options.levels, "The levels.");
   in.Ensure(options.levels >= 0, "levels", "must not be negative");
-  in.Required("nodes", options.nodes, "The nodes that are kept.");
   in.Ensure(options.nodes >= 0, "nodes", "must not be negative");
   EnsureDraws(in, "levels", Draws(options));
   return std::make_unique<ExpandRerank>(options);
@@ -85,12 +81,18 @@ absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
 }  // namespace
 
 PolicyRow ExpandRerankRow() {
+  Keys<Options> keys;
+  keys.Required("width", &Options::width,
+                "The nodes that are expanded a level, and draws of each.");
+  keys.Required("levels", &Options::levels, "The levels.");
+  keys.Required("nodes", &Options::nodes, "The nodes that are kept.");
   return {
       .name = "expand_rerank",
       .sentence =
           "EAGLE-2: expand the best nodes level by level, then keep the "
           "best of all.",
-      .build = Build,
+      .keys = keys.Rows(),
+      .build = keys.ReadFor(Build),
       .sizes = {.nodes = true, .levels = true, .width = true},
       .only_draws = DrawKind::kDeterministic,
       .renamed = {{"total", "nodes"}, {"depth", "levels"}, {"top_k", "width"}},

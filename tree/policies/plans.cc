@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "tree/optimize/cost_curve.h"
 #include "tree/optimize/hardware.h"
@@ -28,9 +28,6 @@ namespace {
 template <typename T>
 bool TakeMeasured(ParamsReader& in, const char* key, std::vector<T>& out) {
   const Params* calibration = in.Take("calibration");
-  in.Describe(
-      "calibration", "section",
-      absl::StrCat("A file that `banyan calibrate` wrote, for `", key, "`."));
   if (calibration == nullptr) {
     const Params* stated = in.Take(key);
     if (stated != nullptr) in.Note(Convert(*stated, out));
@@ -45,6 +42,12 @@ bool TakeMeasured(ParamsReader& in, const char* key, std::vector<T>& out) {
   in.Take(key);
   if (measured != nullptr) in.Note(Convert(*measured, out));
   return true;
+}
+
+template <typename Options>
+void AddCalibration(Keys<Options>& keys, const std::string& key) {
+  keys.Described("calibration", "section",
+                 "A file that `banyan calibrate` wrote, for `" + key + "`.");
 }
 
 // The optimisers know nothing of files: their errors get the section's place.
@@ -66,11 +69,10 @@ absl::StatusOr<ShapePlan> FromPaths(const ParamsReader& in,
   return ShapePlan{.shape = *std::move(shape)};
 }
 
-absl::StatusOr<ShapePlan> FromFile(const ParamsReader& in, const Params& file,
+absl::StatusOr<ShapePlan> FromFile(const ParamsReader& in,
+                                   const std::string& file,
                                    const std::string& tree) {
-  std::string name;
-  BANYAN_RETURN_IF_ERROR(Convert(file, name));
-  name = Beside(file, name);
+  std::string name = Beside(*in.section().Find("file"), file);
   absl::StatusOr<std::vector<std::vector<int>>> paths =
       ReadPathsFile(name, tree);
   if (!paths.ok()) return At(in, paths.status());
@@ -89,94 +91,93 @@ absl::StatusOr<ShapePlan> ForHardware(const ParamsReader& in,
                    .choice = *choice};
 }
 
-absl::StatusOr<ShapePlan> PlanChain(ParamsReader& in) {
+struct Options {  // of chain, expansion and static
   int nodes = 0;
-  in.Required("nodes", nodes, "The tokens that are drafted.");
-  in.Ensure(nodes >= 0, "nodes", "must not be negative");
-  EnsureDraws(in, "nodes", nodes);
+  std::vector<int> branching;
+  bool share_draws = false;
+  std::vector<std::vector<int>> paths;
+  std::string file;
+  std::string tree;
+};
+
+absl::StatusOr<ShapePlan> PlanChain(ParamsReader& in, const Options& options) {
+  in.Ensure(options.nodes >= 0, "nodes", "must not be negative");
+  EnsureDraws(in, "nodes", options.nodes);
   BANYAN_RETURN_IF_ERROR(in.Finish());
-  return ShapePlan{.shape = Shape::Chain(nodes)};
+  return ShapePlan{.shape = Shape::Chain(options.nodes)};
 }
 
-absl::StatusOr<ShapePlan> PlanExpansion(ParamsReader& in) {
-  std::vector<int> branching;
-  int nodes = 0;
-  bool share_draws = false;
-  const bool has_branching =
-      in.Optional("branching", branching, "The draws of a node, by level.");
-  const bool has_nodes = in.Optional(
-      "nodes", nodes,
-      "In the place of `branching`: the root draws two, every other node one, "
-      "to that many nodes or one fewer; 1 is a chain.");
+absl::StatusOr<ShapePlan> PlanExpansion(ParamsReader& in, Options options) {
+  const int nodes = options.nodes;
+  std::vector<int>& branching = options.branching;
   in.Ensure(nodes >= 0, "nodes", "must not be negative");
   EnsureDraws(in, "nodes", nodes);
-  in.Optional("share_draws", share_draws,
-              "Whether the nodes of a level use one set of draws.");
   BANYAN_RETURN_IF_ERROR(in.Finish());
-  if (has_branching == has_nodes)
+  if (in.Has("branching") == in.Has("nodes"))
     return in.section().Error(in.what() +
                               ": expected one of branching and nodes");
-  if (has_nodes) {
+  if (in.Has("nodes")) {
     branching.assign(static_cast<std::size_t>(nodes > 1 ? nodes / 2 : nodes),
                      1);
     if (nodes > 1) branching.front() = 2;
   }
   absl::StatusOr<Shape> shape = Shape::FromBranching(branching);
   if (!shape.ok()) return At(in, shape.status());
-  return ShapePlan{.shape = *std::move(shape), .share_draws = share_draws};
+  return ShapePlan{.shape = *std::move(shape),
+                   .share_draws = options.share_draws};
 }
 
-absl::StatusOr<ShapePlan> PlanStatic(ParamsReader& in) {
-  std::vector<std::vector<int>> paths;
-  MedusaOptions medusa;
-  std::string tree;
-  const bool has_paths =
-      in.Optional("paths", paths, "Lists of child ranks from 0.");
-  const Params* file = in.Take("file");
-  in.Describe("file", "text", "A JSON file of paths, beside this one.");
-  in.Ensure(!in.Optional("tree", tree, "Which of the file's trees.") ||
-                file != nullptr,
-            "tree", "belongs to file, and needs it");
+absl::StatusOr<ShapePlan> PlanStatic(ParamsReader& in, Options options) {
+  MedusaOptions medusa = {.nodes = options.nodes};
   const bool has_accuracies = TakeMeasured(in, "accuracies", medusa.accuracies);
-  in.Describe("accuracies", "list of lists of number",
-              "By head and rank, for a tree of that many `nodes`.");
-  const bool has_nodes =
-      in.Optional("nodes", medusa.nodes, "The nodes, with `accuracies`.");
   BANYAN_RETURN_IF_ERROR(in.Finish());
-  if (has_paths + (file != nullptr) + has_accuracies != 1)
+  if (in.Has("paths") + in.Has("file") + has_accuracies != 1)
     return in.section().Error(
         in.what() + ": expected exactly one of paths, file and accuracies");
-  if (has_accuracies != has_nodes)
+  if (has_accuracies != in.Has("nodes"))
     return in.section().Error(in.what() +
                               ": nodes belongs to accuracies, and needs them");
   if (has_accuracies) return Rated(in, GreedyTree(medusa));
-  if (file != nullptr) return FromFile(in, *file, tree);
-  return FromPaths(in, std::move(paths));
+  if (in.Has("file")) return FromFile(in, options.file, options.tree);
+  return FromPaths(in, std::move(options.paths));
+}
+
+Keys<HardwareSection> KeysOfHardware() {
+  using Section = HardwareSection;
+  Keys<Section> keys;
+  AddCalibration(keys, "acceptance");
+  keys.Described(
+      {.name = "acceptance",
+       .type = "list of number",
+       .required = true,
+       .sentence = "The acceptance rate by rank, the first child first."});
+  keys.Required("nodes", &Section::nodes, "The most nodes that are drafted.");
+  keys.Optional("levels", &Section::levels, "The most levels; 0: no limit.");
+  keys.Optional("width", &Section::width,
+                "The most children of a node; 0: no limit.");
+  keys.AtLeast("batch", &Section::batch, 1,
+               "Sequences that share every pass, whose tokens it then has; an "
+               "experiment gives its own.");
+  keys.Described("target_ms", "map from int to number",
+                 "Milliseconds of a target pass, by its tokens: the tree of "
+                 "best predicted speed is chosen.");
+  keys.Described("draft_ms", "number or map",
+                 "Milliseconds of a drafted level, or a curve by its width.");
+  return keys;
 }
 
 }  // namespace
 
+std::vector<KeyRow> HardwareKeys() { return KeysOfHardware().Rows(); }
+
 HardwareSection TakeHardware(ParamsReader& in) {
   HardwareSection section;
-  SequoiaOptions& limits = section.limits;
-  if (!TakeMeasured(in, "acceptance", limits.acceptance))
-    in.Required("acceptance", limits.acceptance,
-                "The acceptance rate by rank, the first child first.");
-  in.Required("nodes", limits.nodes, "The most nodes that are drafted.");
-  EnsureDraws(in, "nodes", limits.nodes);
-  in.Optional("levels", limits.levels, "The most levels; 0: no limit.");
-  in.Optional("width", limits.width,
-              "The most children of a node; 0: no limit.");
-  in.AtLeast("batch", section.batch, 1,
-             "Sequences that share every pass, whose tokens it then has; an "
-             "experiment gives its own.");
+  if (!TakeMeasured(in, "acceptance", section.acceptance))
+    in.TakeRequired("acceptance");
+  KeysOfHardware().Read(in, section);
+  EnsureDraws(in, "nodes", section.nodes);
   section.target_ms = in.Take("target_ms");
   section.draft_ms = in.Take("draft_ms");
-  in.Describe("target_ms", "map from int to number",
-              "Milliseconds of a target pass, by its tokens: the tree of best "
-              "predicted speed is chosen.");
-  in.Describe("draft_ms", "number or map",
-              "Milliseconds of a drafted level, or a curve by its width.");
   const Params* calibration = in.section().Find("calibration");
   if (section.draft_ms == nullptr && section.target_ms != nullptr &&
       calibration != nullptr)
@@ -185,8 +186,7 @@ HardwareSection TakeHardware(ParamsReader& in) {
 }
 
 absl::StatusOr<HardwareOptions> ReadHardware(const HardwareSection& section) {
-  HardwareOptions options = {.limits = section.limits,
-                             .sequences = section.batch};
+  HardwareOptions options = {.limits = section, .sequences = section.batch};
   BANYAN_ASSIGN_OR_RETURN(
       options.target_ms,
       CostCurve::FromParams("target_ms", *section.target_ms));
@@ -210,26 +210,39 @@ absl::StatusOr<ShapePlan> PlanSequoia(ParamsReader& in) {
   if (section.target_ms != nullptr) return ForHardware(in, section);
   if (section.draft_ms != nullptr)
     return section.draft_ms->Error(in.what() + ": draft_ms needs target_ms");
-  return Rated(in, BestTree(section.limits));
+  return Rated(in, BestTree(section));
 }
 
 }  // namespace
 
 PolicyRow ChainRow() {
+  Keys<Options> keys;
+  keys.Required("nodes", &Options::nodes, "The tokens that are drafted.");
   return {.name = "chain",
           .sentence = "A chain of that many nodes.",
-          .plan = PlanChain,
+          .keys = keys.Rows(),
+          .plan = keys.ReadFor(PlanChain),
           .sizes = {.nodes = true},
           .renamed = {{"gamma", "nodes"}},
           .examples = {"{nodes: 0}", "{nodes: 1}", "{nodes: 2}", "{nodes: 3}"}};
 }
 
 PolicyRow ExpansionRow() {
+  Keys<Options> keys;
+  keys.Optional("branching", &Options::branching,
+                "The draws of a node, by level.");
+  keys.Optional(
+      "nodes", &Options::nodes,
+      "In the place of `branching`: the root draws two, every other node one, "
+      "to that many nodes or one fewer; 1 is a chain.");
+  keys.Optional("share_draws", &Options::share_draws,
+                "Whether the nodes of a level use one set of draws.");
   return {.name = "expansion",
           .sentence =
               "SpecInfer's <k1, ..., km>: every node of level i draws ki "
               "tokens.",
-          .plan = PlanExpansion,
+          .keys = keys.Rows(),
+          .plan = keys.ReadFor(PlanExpansion),
           .sizes = {.nodes = true},
           .instead_of_nodes = {"branching"},
           .examples = {"{branching: [2]}", "{branching: [3]}",
@@ -238,11 +251,22 @@ PolicyRow ExpansionRow() {
 }
 
 PolicyRow StaticRow() {
+  Keys<Options> keys;
+  keys.Optional("paths", &Options::paths, "Lists of child ranks from 0.");
+  keys.Optional("file", &Options::file,
+                "A JSON file of paths, beside this one.");
+  keys.Optional("tree", &Options::tree, "Which of the file's trees.")
+      .OnlyWith("file");
+  AddCalibration(keys, "accuracies");
+  keys.Described("accuracies", "list of lists of number",
+                 "By head and rank, for a tree of that many `nodes`.");
+  keys.Optional("nodes", &Options::nodes, "The nodes, with `accuracies`.");
   return {.name = "static",
           .sentence =
               "A static tree (Medusa): stated paths, a file of them, or grown "
               "greedily from head accuracies.",
-          .plan = PlanStatic,
+          .keys = keys.Rows(),
+          .plan = keys.ReadFor(PlanStatic),
           .sizes = {.nodes = true},
           .renamed = {{"budget", "nodes"}},
           .examples = {"{paths: [[0], [1], [0, 0]]}",
@@ -254,6 +278,7 @@ PolicyRow SequoiaRow() {
           .sentence =
               "Sequoia: the best tree for a measured acceptance by rank, and "
               "on measured hardware its best size.",
+          .keys = HardwareKeys(),
           .plan = PlanSequoia,
           .sizes = {.nodes = true, .levels = true, .width = true},
           .takes_costs = true,

@@ -2,7 +2,10 @@
 #ifndef BANYAN_TREE_POLICIES_PLANS_H_
 #define BANYAN_TREE_POLICIES_PLANS_H_
 
+#include <vector>
+
 #include "absl/status/statusor.h"
+#include "core/base/keys.h"
 #include "core/base/params.h"
 #include "tree/optimize/hardware.h"
 #include "tree/optimize/sequoia.h"
@@ -29,13 +32,13 @@ PolicyRow StaticRow();
 // `draft_ms` (or the calibration's, if that was timed).
 // The reader keeps errors; ReadHardware comes after its Finish() and requires
 // target_ms.
-struct HardwareSection {
-  SequoiaOptions limits;
+struct HardwareSection : SequoiaOptions {
   int batch = 1;
   const Params* target_ms = nullptr;
   const Params* draft_ms = nullptr;
 };
 HardwareSection TakeHardware(ParamsReader& in);
+std::vector<KeyRow> HardwareKeys();
 absl::StatusOr<HardwareOptions> ReadHardware(const HardwareSection& section);
 
 // The best tree for an acceptance by rank; with `target_ms` also the size and

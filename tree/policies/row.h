@@ -2,12 +2,14 @@
 #ifndef BANYAN_TREE_POLICIES_ROW_H_
 #define BANYAN_TREE_POLICIES_ROW_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/base/keys.h"
 #include "core/base/params.h"
 #include "core/prob/draw_kind.h"
 #include "tree/policies/shape_plan.h"
@@ -28,15 +30,17 @@ struct RenamedKey {
   absl::string_view name;
 };
 
+using BuiltPolicy = absl::StatusOr<std::unique_ptr<TreePolicy>>;
+
 struct PolicyRow {
   absl::string_view name;
   absl::string_view sentence;
-  // Exactly one of `plan` and `build` is set; it reads all keys but `name` and
-  // `draws`. A plan is a shape known before anything is drawn, drafted by
-  // FixedShape.
-  absl::StatusOr<ShapePlan> (*plan)(ParamsReader& in) = nullptr;
-  absl::StatusOr<std::unique_ptr<TreePolicy>> (*build)(ParamsReader& in) =
-      nullptr;
+  // All keys that `plan` or `build` reads, but `name` and `draws`.
+  std::vector<KeyRow> keys = {};
+  // Exactly one of the two is set. A plan is a shape known before anything is
+  // drawn, drafted by FixedShape.
+  std::function<absl::StatusOr<ShapePlan>(ParamsReader& in)> plan = nullptr;
+  std::function<BuiltPolicy(ParamsReader& in)> build = nullptr;
   SizeKeys sizes = {};
   // Keys that state the shape in the place of `nodes`.
   std::vector<absl::string_view> instead_of_nodes = {};

@@ -4,8 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "tree/draft_tree.h"
 #include "tree/policies/bounds.h"
@@ -36,22 +35,20 @@ std::vector<Expansion> Sequences::Next(const TrunkTree& tree) const {
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
+struct Options {
   int width = 2;
   int levels = 1;
   int nodes = 0;
-  in.Optional("width", width, "The chains.");
+};
+
+BuiltPolicy Build(ParamsReader& in, Options options) {
+  auto& [width, levels, nodes] = options;
   in.Ensure(width >= 1, "width", "must be at least 1");
-  const bool has_levels =
-      in.Optional("levels", levels, "The tokens of each chain.");
   in.Ensure(levels >= 0, "levels", "must not be negative");
-  const bool has_nodes = in.Optional(
-      "nodes", nodes,
-      "In the place of `levels`: the tokens of all chains, to which each adds "
-      "`nodes` / `width`, rounded down.");
   in.Ensure(nodes >= 0, "nodes", "must not be negative");
   BANYAN_RETURN_IF_ERROR(in.Finish());
-  if (has_levels == has_nodes)
+  const bool has_nodes = in.Has("nodes");
+  if (in.Has("levels") == has_nodes)
     return in.section().Error(in.what() + ": expected one of levels and nodes");
   if (has_nodes) {
     width = std::clamp(nodes, 1, width);
@@ -65,9 +62,17 @@ absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
 }  // namespace
 
 PolicyRow SequencesRow() {
+  Keys<Options> keys;
+  keys.Optional("width", &Options::width, "The chains.");
+  keys.Optional("levels", &Options::levels, "The tokens of each chain.");
+  keys.Optional(
+      "nodes", &Options::nodes,
+      "In the place of `levels`: the tokens of all chains, to which each adds "
+      "`nodes` / `width`, rounded down.");
   return {.name = "sequences",
           .sentence = "Several independent chains, merged where they agree.",
-          .build = Build,
+          .keys = keys.Rows(),
+          .build = keys.ReadFor(Build),
           .sizes = {.nodes = true, .width = true},
           .instead_of_nodes = {"levels"},
           .only_draws = DrawKind::kIndependent,

@@ -8,11 +8,13 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "configs/loader/loader.h"
+#include "core/base/keys.h"
 #include "core/base/params.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/pairing.h"
 #include "tests/support/drafting.h"
+#include "tests/support/listed_keys.h"
 #include "tree/policies/catalogue.h"
 #include "tree/policies/row.h"
 #include "tree/tree_policy.h"
@@ -119,6 +121,18 @@ TEST(PolicyKeys, BeyondTheirEdgesAreRefusedByName) {
   }
 }
 
+TEST(PolicyKeys, AreListedAsTheyAreRead) {
+  for (const PolicyRow& row : PolicyCatalogue()) {
+    SCOPED_TRACE(row.name);
+    ExpectListed(row.keys, row.examples.front(), [&](ParamsReader& in) {
+      if (row.plan != nullptr)
+        row.plan(in).IgnoreError();
+      else
+        row.build(in).IgnoreError();
+    });
+  }
+}
+
 // A key's old name, in every policy that had it.
 TEST(PolicyKeys, OldNamesNameTheNewOnes) {
   int renamed = 0;
@@ -132,7 +146,7 @@ TEST(PolicyKeys, OldNamesNameTheNewOnes) {
           testing::HasSubstr(absl::StrCat("the key '", key.old_name,
                                           "' is now called '", key.name, "'")));
       std::vector<std::string> keys;
-      for (const KeyRow& known : KeysOf(row)) keys.push_back(known.name);
+      for (const KeyRow& known : row.keys) keys.push_back(known.name);
       EXPECT_THAT(keys, testing::Contains(std::string(key.name)));
       EXPECT_THAT(keys,
                   testing::Not(testing::Contains(std::string(key.old_name))));
@@ -146,7 +160,7 @@ TEST(PolicyKeys, RowsNameTheirSizes) {
   for (const PolicyRow& row : PolicyCatalogue()) {
     SCOPED_TRACE(row.name);
     std::set<std::string> keys;
-    for (const KeyRow& known : KeysOf(row)) keys.insert(known.name);
+    for (const KeyRow& known : row.keys) keys.insert(known.name);
     EXPECT_EQ(row.sizes.nodes, keys.count("nodes") > 0);
     EXPECT_TRUE(!row.sizes.levels || keys.count("levels") > 0);
     EXPECT_TRUE(!row.sizes.width || keys.count("width") > 0);
