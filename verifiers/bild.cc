@@ -22,8 +22,7 @@
 #include <cmath>
 #include <memory>
 
-#include "absl/status/statusor.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/prob/distribution.h"
 #include "verifiers/longest_path.h"
 #include "verifiers/row.h"
@@ -33,23 +32,30 @@ namespace banyan {
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& in) {
+struct Options {
   double rollback = 3;
-  in.Optional("rollback", rollback,
-              "How unlikely a kept token may be, in nats.");
-  in.Ensure(rollback >= 0, "rollback", "must not be negative");
-  const double least = std::exp(-rollback);
-  return BuildLongestPath(
-      in, AtLeast([least](const Distribution&) { return least; }));
+  bool argmax = false;
+};
+
+BuiltVerifier Build(ParamsReader& in, const Options& options) {
+  in.Ensure(options.rollback >= 0, "rollback", "must not be negative");
+  const double least = std::exp(-options.rollback);
+  return std::make_unique<LongestPath>(
+      AtLeast([least](const Distribution&) { return least; }), options.argmax);
 }
 
 }  // namespace
 
 VerifierRow BildRow() {
+  Keys<Options> keys;
+  keys.Optional("rollback", &Options::rollback,
+                "How unlikely a kept token may be, in nats.");
+  AddNext(keys);
   return {
       .name = "bild",
       .sentence = "LOSSY: take back what the target finds too unlikely (BiLD).",
-      .build = Build,
+      .keys = keys.Rows(),
+      .build = keys.ReadFor(Build),
       .variants = {"{next: argmax}"}};
 }
 

@@ -21,7 +21,6 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "core/base/params.h"
 #include "core/prob/residual.h"
 #include "core/prob/row_source.h"
@@ -96,10 +95,6 @@ class Block : public Verifier {
   }
 };
 
-absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& /*in*/) {
-  return std::make_unique<Block>();
-}
-
 }  // namespace
 
 VerifierRow BlockRow() {
@@ -107,7 +102,7 @@ VerifierRow BlockRow() {
           .sentence =
               "Block verification: a chain judged as a whole, keeping the "
               "longest prefix.",
-          .build = Build};
+          .build = [](ParamsReader&) { return std::make_unique<Block>(); }};
 }
 
 }  // namespace banyan

@@ -37,8 +37,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "absl/status/statusor.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "verifiers/longest_path.h"
@@ -49,43 +48,55 @@ namespace banyan {
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Verifier>> BuildBlockwiseTopK(ParamsReader& in) {
-  int k = 2;
-  in.AtLeast("k", k, 1, "How many of the target's best are kept.");
-  return BuildLongestPath(
-      in, AtLeast([k](const Distribution& p) { return MassAtPlace(p, k); }));
+struct Options {
+  int k = 2;        // of blockwise_top_k
+  int epsilon = 1;  // of blockwise_distance
+  bool argmax = false;
+};
+
+BuiltVerifier BuildTopK(ParamsReader& /*in*/, const Options& options) {
+  const Bar bar = [k = options.k](const Distribution& p) {
+    return MassAtPlace(p, k);
+  };
+  return std::make_unique<LongestPath>(AtLeast(bar), options.argmax);
 }
 
-absl::StatusOr<std::unique_ptr<Verifier>> BuildBlockwiseDistance(
-    ParamsReader& in) {
-  int epsilon = 1;
-  in.Optional("epsilon", epsilon,
-              "The largest distance that is kept, in token ids.");
-  in.Ensure(epsilon >= 0, "epsilon", "must not be negative");
-  return BuildLongestPath(in, [epsilon](const Distribution& p) -> TokenTest {
+BuiltVerifier BuildDistance(ParamsReader& in, const Options& options) {
+  in.Ensure(options.epsilon >= 0, "epsilon", "must not be negative");
+  const Standard near = [epsilon = options.epsilon](const Distribution& p) {
     return [epsilon, best = p.Argmax()](TokenId token, double) {
       return std::abs(token - best) <= epsilon;
     };
-  });
+  };
+  return std::make_unique<LongestPath>(near, options.argmax);
 }
 
 }  // namespace
 
 VerifierRow BlockwiseTopKRow() {
+  Keys<Options> keys;
+  keys.AtLeast("k", &Options::k, 1, "How many of the target's best are kept.");
+  AddNext(keys);
   return {
       .name = "blockwise_top_k",
       .sentence =
           "LOSSY: keep what is among the target's k best (blockwise decoding).",
-      .build = BuildBlockwiseTopK,
+      .keys = keys.Rows(),
+      .build = keys.ReadFor(BuildTopK),
       .variants = {"{next: argmax}"}};
 }
 
 VerifierRow BlockwiseDistanceRow() {
+  Keys<Options> keys;
+  keys.Optional("epsilon", &Options::epsilon,
+                "The largest distance that is kept, in token ids.");
+  AddNext(keys);
   return {.name = "blockwise_distance",
           .sentence =
               "LOSSY: keep what lies within epsilon of the target's best, by "
               "id (blockwise decoding).",
-          .build = BuildBlockwiseDistance,
+          .keys = keys.Rows(),
+          .build = keys.ReadFor(BuildDistance),
           .variants = {"{next: argmax}"}};
 }
 

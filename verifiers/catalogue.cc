@@ -1,7 +1,6 @@
 #include "verifiers/catalogue.h"
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -51,14 +50,6 @@ absl::Span<const VerifierRow> VerifierCatalogue() { return Rows(); }
 
 void AddVerifiers(absl::Span<const VerifierRow> rows) {
   AppendRows(rows, Rows());
-}
-
-std::vector<KeyRow> KeysOf(const VerifierRow& row) {
-  std::vector<KeyRow> keys;
-  const Params empty = Params::Map({});
-  ParamsReader in(empty, std::string(row.name), &keys);
-  row.build(in).IgnoreError();
-  return keys;
 }
 
 absl::StatusOr<std::unique_ptr<Verifier>> BuildVerifier(const Params& section) {

@@ -3,7 +3,6 @@
 #define BANYAN_VERIFIERS_CATALOGUE_H_
 
 #include <memory>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -18,9 +17,6 @@ absl::Span<const VerifierRow> VerifierCatalogue();
 // Adds parts from outside the project to the catalogue (AppendRows). Call it
 // before anything reads the catalogue.
 void AddVerifiers(absl::Span<const VerifierRow> rows);
-
-// The keys that a row's verifier reads, `name` aside.
-std::vector<KeyRow> KeysOf(const VerifierRow& row);
 
 // Builds the verifier a section describes: `name` and the verifier's own keys.
 absl::StatusOr<std::unique_ptr<Verifier>> BuildVerifier(const Params& section);

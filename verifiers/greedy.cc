@@ -18,7 +18,6 @@
 
 #include <memory>
 
-#include "absl/status/statusor.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/prob/row_source.h"
@@ -51,16 +50,12 @@ class Greedy : public Verifier {
   }
 };
 
-absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& /*in*/) {
-  return std::make_unique<Greedy>();
-}
-
 }  // namespace
 
 VerifierRow GreedyRow() {
   return {.name = "greedy",
           .sentence = "Keep a token if it is the target's argmax.",
-          .build = Build};
+          .build = [](ParamsReader&) { return std::make_unique<Greedy>(); }};
 }
 
 }  // namespace banyan

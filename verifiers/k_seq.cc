@@ -28,7 +28,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "core/base/lanes.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
@@ -146,10 +145,6 @@ class KSeq : public Verifier {
   }
 };
 
-absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& /*in*/) {
-  return std::make_unique<KSeq>();
-}
-
 }  // namespace
 
 VerifierRow KSeqRow() {
@@ -157,7 +152,7 @@ VerifierRow KSeqRow() {
       .name = "k_seq",
       .sentence =
           "SpecTr's K-SEQ: K independent draws judged together at each node.",
-      .build = Build};
+      .build = [](ParamsReader&) { return std::make_unique<KSeq>(); }};
 }
 
 }  // namespace banyan

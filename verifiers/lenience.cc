@@ -16,10 +16,8 @@
 #include "verifiers/lenience.h"
 
 #include <memory>
-#include <string>
 
-#include "absl/status/statusor.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "core/prob/row_source.h"
@@ -33,10 +31,14 @@
 namespace banyan {
 namespace {
 
+struct Options {
+  double lenience = 0.5;
+  bool argmax = false;
+};
+
 class Lenience : public Verifier {
  public:
-  Lenience(double lenience, bool argmax)
-      : lenience_(lenience), argmax_(argmax) {}
+  explicit Lenience(const Options& options) : options_(options) {}
 
   VerifierTraits traits() const override {
     return {
@@ -47,11 +49,12 @@ class Lenience : public Verifier {
 
   Verdict Verify(const DraftTree& tree, RowSource& target,
                  const Chance& chance) const override {
-    if (!argmax_) return VerifyRounds(tree, target, chance, lenience_);
+    if (!options_.argmax)
+      return VerifyRounds(tree, target, chance, options_.lenience);
     return Descend(tree, [&](int node, TokenId& next) {
       const Distribution& row = target.Row(node);
       next = row.Argmax();
-      return MostProbable(tree, node, row, lenience_ * row.Mass(next));
+      return MostProbable(tree, node, row, options_.lenience * row.Mass(next));
     });
   }
 
@@ -69,28 +72,29 @@ class Lenience : public Verifier {
     return best;
   }
 
-  double lenience_;
-  bool argmax_;
+  Options options_;
 };
 
-absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& in) {
-  double lenience = 0.5;
-  in.Optional("lenience", lenience,
-              "The factor by which the draft's mass is discounted.");
-  in.Ensure(lenience > 0 && lenience <= 1, "lenience", "must lie in (0, 1]");
-  std::string form = "sampling";
-  in.OneOf("form", form, {"sampling", "argmax"}, "How tokens are kept.");
-  return std::make_unique<Lenience>(lenience, form == "argmax");
+BuiltVerifier Build(ParamsReader& in, const Options& options) {
+  in.Ensure(options.lenience > 0 && options.lenience <= 1, "lenience",
+            "must lie in (0, 1]");
+  return std::make_unique<Lenience>(options);
 }
 
 }  // namespace
 
 VerifierRow LenienceRow() {
+  Keys<Options> keys;
+  keys.Optional("lenience", &Options::lenience,
+                "The factor by which the draft's mass is discounted.");
+  keys.OneOf("form", &Options::argmax, {"sampling", "argmax"},
+             "How tokens are kept.");
   return {.name = "lenience",
           .sentence =
               "LOSSY: speculative sampling with the draft probability "
               "discounted (lenience).",
-          .build = Build,
+          .keys = keys.Rows(),
+          .build = keys.ReadFor(Build),
           .variants = {"{form: argmax}"}};
 }
 

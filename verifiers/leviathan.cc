@@ -15,7 +15,6 @@
 
 #include <memory>
 
-#include "absl/status/statusor.h"
 #include "core/base/params.h"
 #include "core/prob/row_source.h"
 #include "core/random/random_source.h"
@@ -42,16 +41,12 @@ class Leviathan : public Verifier {
   }
 };
 
-absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& /*in*/) {
-  return std::make_unique<Leviathan>();
-}
-
 }  // namespace
 
 VerifierRow LeviathanRow() {
   return {.name = "leviathan",
           .sentence = "Speculative sampling on a chain, token by token.",
-          .build = Build};
+          .build = [](ParamsReader&) { return std::make_unique<Leviathan>(); }};
 }
 
 }  // namespace banyan

@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "core/prob/row_source.h"
@@ -90,14 +86,6 @@ int LongestPath::Last(const DraftTree& tree, RowSource& target) const {
     }
   }
   return best;
-}
-
-absl::StatusOr<std::unique_ptr<Verifier>> BuildLongestPath(ParamsReader& in,
-                                                           Standard standard) {
-  std::string next = "sampled";
-  in.OneOf("next", next, {"sampled", "argmax"},
-           "The token after the kept path.");
-  return std::make_unique<LongestPath>(std::move(standard), next == "argmax");
 }
 
 }  // namespace banyan

@@ -4,11 +4,9 @@
 #define BANYAN_VERIFIERS_LONGEST_PATH_H_
 
 #include <functional>
-#include <memory>
 #include <utility>
 
-#include "absl/status/statusor.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "core/prob/row_source.h"
@@ -56,13 +54,16 @@ class LongestPath : public Verifier {
   bool argmax_;
 };
 
-// Reads the key that all of them have, `next` (sampled or argmax). The default
+// Adds the key that all of them have, `next` (sampled or argmax). The default
 // samples: the token after the path then follows the target's distribution, and
 // the accepted path alone is what the rule changes. The published programs of
 // Medusa, BiLD, SpecDec and blockwise decoding take the argmax; the presets say
 // so.
-absl::StatusOr<std::unique_ptr<Verifier>> BuildLongestPath(ParamsReader& in,
-                                                           Standard standard);
+template <typename Options>
+void AddNext(Keys<Options>& keys) {
+  keys.OneOf("next", &Options::argmax, {"sampled", "argmax"},
+             "The token after the kept path.");
+}
 
 }  // namespace banyan
 

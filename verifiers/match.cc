@@ -15,7 +15,6 @@
 
 #include <memory>
 
-#include "absl/status/statusor.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/prob/row_source.h"
@@ -47,16 +46,12 @@ class Match : public Verifier {
   }
 };
 
-absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& /*in*/) {
-  return std::make_unique<Match>();
-}
-
 }  // namespace
 
 VerifierRow MatchRow() {
   return {.name = "match",
           .sentence = "Keep a token if a draw from the target gives it too.",
-          .build = Build};
+          .build = [](ParamsReader&) { return std::make_unique<Match>(); }};
 }
 
 }  // namespace banyan

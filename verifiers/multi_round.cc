@@ -26,13 +26,12 @@
 #include "verifiers/multi_round.h"
 
 #include <cstddef>
+#include <functional>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/purpose.h"
 #include "core/prob/row_source.h"
 #include "core/random/random_source.h"
@@ -82,22 +81,23 @@ class MultiRound : public Verifier {
   bool shuffled_;
 };
 
-absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& in) {
-  std::string order = "drawn";
-  in.OneOf("order", order, {"drawn", "shuffled"},
-           "The order in which draws are judged; shuffled takes no draws "
-           "without replacement.");
-  return std::make_unique<MultiRound>(order == "shuffled");
+BuiltVerifier Build(ParamsReader& /*in*/, bool shuffled) {
+  return std::make_unique<MultiRound>(shuffled);
 }
 
 }  // namespace
 
 VerifierRow MultiRoundRow() {
+  Keys<bool> keys;
+  keys.OneOf("order", std::identity(), {"drawn", "shuffled"},
+             "The order in which draws are judged; shuffled takes no draws "
+             "without replacement.");
   return {.name = "multi_round",
           .sentence =
               "SpecInfer's multi-step speculative sampling: a tree's draws, "
               "one round after another.",
-          .build = Build,
+          .keys = keys.Rows(),
+          .build = keys.ReadFor(Build),
           .variants = {"{order: shuffled}"}};
 }
 

@@ -13,7 +13,6 @@
 
 #include <memory>
 
-#include "absl/status/statusor.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
@@ -58,17 +57,13 @@ class PointMass : public Verifier {
   }
 };
 
-absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& /*in*/) {
-  return std::make_unique<PointMass>();
-}
-
 }  // namespace
 
 VerifierRow PointMassRow() {
   return {
       .name = "point_mass",
       .sentence = "Judge every candidate as drawn from a one-hot distribution.",
-      .build = Build};
+      .build = [](ParamsReader&) { return std::make_unique<PointMass>(); }};
 }
 
 }  // namespace banyan

@@ -35,7 +35,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "absl/status/statusor.h"
 #include "core/base/check.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
@@ -93,10 +92,6 @@ class Rejection : public Verifier {
   }
 };
 
-absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& /*in*/) {
-  return std::make_unique<Rejection>();
-}
-
 }  // namespace
 
 VerifierRow RejectionRow() {
@@ -104,7 +99,7 @@ VerifierRow RejectionRow() {
           .sentence =
               "Rejection sampling on a chain: accepts with p / (M q), M = max "
               "p / q.",
-          .build = Build};
+          .build = [](ParamsReader&) { return std::make_unique<Rejection>(); }};
 }
 
 }  // namespace banyan

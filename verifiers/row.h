@@ -3,21 +3,26 @@
 #ifndef BANYAN_VERIFIERS_ROW_H_
 #define BANYAN_VERIFIERS_ROW_H_
 
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/base/keys.h"
 #include "core/base/params.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {
 
+using BuiltVerifier = absl::StatusOr<std::unique_ptr<Verifier>>;
+
 struct VerifierRow {
   absl::string_view name;
   absl::string_view sentence;
-  // Reads all keys but `name`, with a sentence each; every key has a default.
-  absl::StatusOr<std::unique_ptr<Verifier>> (*build)(ParamsReader& in);
+  // All keys that `build` reads, but `name`; every key has a default.
+  std::vector<KeyRow> keys = {};
+  std::function<BuiltVerifier(ParamsReader& in)> build;
   // Sections beside the default one that conformance proves, in YAML.
   std::vector<absl::string_view> variants = {};
 };

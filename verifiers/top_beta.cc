@@ -20,8 +20,7 @@
 #include <cmath>
 #include <memory>
 
-#include "absl/status/statusor.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/prob/distribution.h"
 #include "verifiers/longest_path.h"
 #include "verifiers/row.h"
@@ -31,27 +30,35 @@ namespace banyan {
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& in) {
+struct Options {
   int beta = 3;
   double tolerance = 1;
-  in.AtLeast("beta", beta, 1, "How many of the target's best are kept.");
-  in.Optional("tolerance", tolerance,
-              "How far below the best a kept token may be, in nats.");
-  in.Ensure(tolerance >= 0, "tolerance", "must not be negative");
-  const double share = std::exp(-tolerance);
-  return BuildLongestPath(in, AtLeast([beta, share](const Distribution& p) {
-                            return std::max(MassAtPlace(p, beta),
-                                            share * p.Mass(p.Argmax()));
-                          }));
+  bool argmax = false;
+};
+
+BuiltVerifier Build(ParamsReader& in, const Options& options) {
+  in.Ensure(options.tolerance >= 0, "tolerance", "must not be negative");
+  const double share = std::exp(-options.tolerance);
+  const Bar bar = [beta = options.beta, share](const Distribution& p) {
+    return std::max(MassAtPlace(p, beta), share * p.Mass(p.Argmax()));
+  };
+  return std::make_unique<LongestPath>(AtLeast(bar), options.argmax);
 }
 
 }  // namespace
 
 VerifierRow TopBetaRow() {
+  Keys<Options> keys;
+  keys.AtLeast("beta", &Options::beta, 1,
+               "How many of the target's best are kept.");
+  keys.Optional("tolerance", &Options::tolerance,
+                "How far below the best a kept token may be, in nats.");
+  AddNext(keys);
   return {
       .name = "top_beta",
       .sentence = "LOSSY: keep what is among the target's best few (SpecDec).",
-      .build = Build,
+      .keys = keys.Rows(),
+      .build = keys.ReadFor(Build),
       .variants = {"{next: argmax}"}};
 }
 

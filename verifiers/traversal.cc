@@ -23,7 +23,6 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/prob/residual.h"
@@ -94,10 +93,6 @@ class Traversal : public Verifier {
   }
 };
 
-absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& /*in*/) {
-  return std::make_unique<Traversal>();
-}
-
 }  // namespace
 
 VerifierRow TraversalRow() {
@@ -105,7 +100,7 @@ VerifierRow TraversalRow() {
       .name = "traversal",
       .sentence =
           "Traversal verification: a tree judged from its leaves to its root.",
-      .build = Build};
+      .build = [](ParamsReader&) { return std::make_unique<Traversal>(); }};
 }
 
 }  // namespace banyan

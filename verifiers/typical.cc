@@ -18,8 +18,7 @@
 #include <cmath>
 #include <memory>
 
-#include "absl/status/statusor.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "verifiers/longest_path.h"
@@ -35,28 +34,39 @@ double Entropy(const Distribution& p) {
   return entropy;
 }
 
-absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& in) {
+struct Options {
   double epsilon = 0.09;  // both as published with Medusa
   double delta = 0.3;
-  in.Optional("epsilon", epsilon, "The largest share that is asked for.");
+  bool argmax = false;
+};
+
+BuiltVerifier Build(ParamsReader& in, const Options& options) {
+  const double epsilon = options.epsilon;
+  const double delta = options.delta;
   in.Ensure(epsilon >= 0 && epsilon <= 1, "epsilon", "must lie in [0, 1]");
-  in.Optional("delta", delta, "What the threshold is at no entropy.");
   in.Ensure(delta >= 0, "delta", "must not be negative");
-  return BuildLongestPath(in, AtLeast([epsilon, delta](const Distribution& p) {
-                            const double exceed = std::min(
-                                epsilon, delta * std::exp(-Entropy(p)));
-                            return std::nextafter(exceed, 2.0);
-                          }));
+  const Bar bar = [epsilon, delta](const Distribution& p) {
+    const double exceed = std::min(epsilon, delta * std::exp(-Entropy(p)));
+    return std::nextafter(exceed, 2.0);
+  };
+  return std::make_unique<LongestPath>(AtLeast(bar), options.argmax);
 }
 
 }  // namespace
 
 VerifierRow TypicalRow() {
+  Keys<Options> keys;
+  keys.Optional("epsilon", &Options::epsilon,
+                "The largest share that is asked for.");
+  keys.Optional("delta", &Options::delta,
+                "What the threshold is at no entropy.");
+  AddNext(keys);
   return {.name = "typical",
           .sentence =
               "LOSSY: typical acceptance: keep what is typical under the "
               "target (Medusa).",
-          .build = Build,
+          .keys = keys.Rows(),
+          .build = keys.ReadFor(Build),
           .variants = {"{next: argmax}"}};
 }
 

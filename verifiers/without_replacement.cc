@@ -15,7 +15,6 @@
 
 #include <memory>
 
-#include "absl/status/statusor.h"
 #include "core/base/params.h"
 #include "core/prob/row_source.h"
 #include "core/random/random_source.h"
@@ -42,10 +41,6 @@ class WithoutReplacement : public Verifier {
   }
 };
 
-absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& /*in*/) {
-  return std::make_unique<WithoutReplacement>();
-}
-
 }  // namespace
 
 VerifierRow WithoutReplacementRow() {
@@ -53,7 +48,9 @@ VerifierRow WithoutReplacementRow() {
       .name = "without_replacement",
       .sentence =
           "Multi-round verification of draws without replacement (Sequoia).",
-      .build = Build};
+      .build = [](ParamsReader&) {
+        return std::make_unique<WithoutReplacement>();
+      }};
 }
 
 }  // namespace banyan

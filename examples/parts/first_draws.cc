@@ -7,11 +7,11 @@
 // node with fewer draws is, and multi-round verification of that node is
 // lossless.
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/prob/row_source.h"
 #include "core/random/random_source.h"
 #include "tree/draft_tree.h"
@@ -46,19 +46,19 @@ class FirstDraws : public banyan::Verifier {
   std::size_t most_;
 };
 
-absl::StatusOr<std::unique_ptr<banyan::Verifier>> Build(
-    banyan::ParamsReader& in) {
-  int most = 1;
-  in.Optional("most", most, "How many draws of a node are judged.");
-  in.Ensure(most >= 1, "most", "must be at least 1");
+banyan::BuiltVerifier Build(banyan::ParamsReader& /*in*/, int most) {
   return std::make_unique<FirstDraws>(most);
 }
 
 }  // namespace
 
 banyan::VerifierRow FirstDrawsRow() {
+  banyan::Keys<int> keys(1);
+  keys.AtLeast("most", std::identity(), 1,
+               "How many draws of a node are judged.");
   return {.name = "first_draws",
           .sentence = "Multi-round verification of each node's first draws.",
-          .build = Build,
+          .keys = keys.Rows(),
+          .build = keys.ReadFor(Build),
           .variants = {"{most: 2}"}};
 }

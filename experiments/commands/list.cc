@@ -137,7 +137,7 @@ absl::StatusOr<Rows> Verifiers() {
     entry.Add("chains_only", traits.chain, "chains only");
     entry.Add("one_trunk_only", traits.one_list, "one trunk only");
     AddTwin(traits.twin, entry);
-    entry.AddKeys(KeysOf(row));
+    entry.AddKeys(row.keys);
     entry.examples.push_back(SectionOf(row.name, "{}"));
     for (absl::string_view variant : row.variants)
       entry.examples.push_back(SectionOf(row.name, variant));

@@ -3,16 +3,27 @@
 
 #include "absl/status/status.h"
 #include "configs/loader/loader.h"
+#include "core/base/params.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/pairing.h"
+#include "tests/support/listed_keys.h"
 #include "verifiers/catalogue.h"
+#include "verifiers/row.h"
 
 namespace banyan {
 namespace {
 
 absl::Status Build(const std::string& spec) {
   return BuildVerifier(ParseYaml(Section(spec), spec).value()).status();
+}
+
+TEST(VerifierKeys, AreListedAsTheyAreRead) {
+  for (const VerifierRow& row : VerifierCatalogue()) {
+    SCOPED_TRACE(row.name);
+    ExpectListed(row.keys, "{}",
+                 [&](ParamsReader& in) { row.build(in).IgnoreError(); });
+  }
 }
 
 TEST(VerifierKeys, HoldUpToTheirEdges) {
