@@ -203,14 +203,6 @@ absl::StatusOr<std::vector<DraftedTokens>> DraftedTokensOf(
   return all;
 }
 
-std::vector<KeyRow> KeysOf(const DrafterRow& row, Workbench& bench) {
-  std::vector<KeyRow> keys;
-  const Params empty = Params::Map({});
-  ParamsReader in(empty, std::string(row.name), &keys);
-  row.build(in, bench).IgnoreError();
-  return keys;
-}
-
 absl::StatusOr<std::unique_ptr<Drafter>> BuildDrafter(const Params& section,
                                                       Workbench& bench) {
   BANYAN_ASSIGN_OR_RETURN(const DrafterRow* row,

@@ -56,9 +56,6 @@ absl::StatusOr<std::vector<DraftedTokens>> DraftedTokensOf(
 // The most drafters that one is made of, itself counted.
 inline constexpr int kMostDrafters = 64;
 
-// The keys that a row's drafter reads, `name` aside.
-std::vector<KeyRow> KeysOf(const DrafterRow& row, Workbench& bench);
-
 // Builds the drafter a section describes: `name` and the drafter's own keys.
 // Fails with InvalidArgument, at the section's place, if a key is wrong or it
 // is made of more than kMostDrafters.

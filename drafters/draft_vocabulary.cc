@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/base/keys.h"
 #include "core/base/params.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
@@ -106,14 +107,16 @@ std::optional<Params> VocabularyIn(const Params& folder) {
                         folder.origin());
 }
 
-const Params* TakeVocabulary(ParamsReader& in) {
-  in.Describe(
-      kVocabularyKey, "file or all",
-      "Trimmed draft vocabulary (FR-Spec): computes logits for the tokens in "
-      "this file only, written by banyan count --top. Makes drafting cheaper; "
-      "the output distribution is unchanged. Left out: vocabulary.json in the "
-      "model's folder, or all tokens if it has none.");
-  return in.Take(kVocabularyKey);
+KeyRow VocabularyKey() {
+  return {
+      .name = kVocabularyKey,
+      .type = "file or all",
+      .sentence =
+          "Trimmed draft vocabulary (FR-Spec): computes logits for the tokens "
+          "in this file only, written by banyan count --top. Makes drafting "
+          "cheaper; the output distribution is unchanged. Left out: "
+          "vocabulary.json in the model's folder, or all tokens if it has "
+          "none."};
 }
 
 bool IsAllTokens(const Params& vocabulary) {

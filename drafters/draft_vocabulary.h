@@ -20,6 +20,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/base/keys.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/tokenizer/tokenizer.h"
@@ -52,9 +53,8 @@ std::optional<Params> VocabularyIn(const Params& folder);
 // The same in a directory; empty: none.
 std::string VocabularyFileIn(const std::string& directory);
 
-// The key's value, null if it is absent.
-const Params* TakeVocabulary(ParamsReader& in);
-// Whether the value names no file, but all tokens.
+KeyRow VocabularyKey();
+// Whether the key's value names no file, but all tokens.
 bool IsAllTokens(const Params& vocabulary);
 
 // The tokens of the file that stands at `place`. Fails as above.

@@ -3,11 +3,13 @@
 #ifndef BANYAN_DRAFTERS_ROW_H_
 #define BANYAN_DRAFTERS_ROW_H_
 
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/base/keys.h"
 #include "core/base/params.h"
 #include "drafters/drafter.h"
 #include "drafters/heads/head_doctor.h"
@@ -28,14 +30,16 @@ struct HeadTools {
   DescribeHead describe = nullptr;       // what a run says of its heads
 };
 
+using BuiltDrafter = absl::StatusOr<std::unique_ptr<Drafter>>;
+
 struct DrafterRow {
   absl::string_view name;
   absl::string_view sentence;
   std::vector<DrawKind> draw_kinds;  // as DrafterTraits
-  // Reads all keys but `name`, before it returns for whatever reason, with a
-  // sentence each.
-  absl::StatusOr<std::unique_ptr<Drafter>> (*build)(ParamsReader& in,
-                                                    Workbench& bench);
+  // All keys that `build` reads, but `name`. It asks for each of them before it
+  // returns for whatever reason.
+  std::vector<KeyRow> keys = {};
+  std::function<BuiltDrafter(ParamsReader& in, Workbench& bench)> build;
   // Sections that conformance builds, in YAML; a model named `draft`, models of
   // other vocabularies named `fewer`, `more` and `others`, heads named `heads`,
   // a head named `head`, an index named `index`, and a file of counts beside

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/check.h"
+#include "core/base/keys.h"
 #include "core/base/nearest.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
@@ -90,8 +91,6 @@ const Params* Workbench::PlaceOf(const std::string& name) const {
 
 absl::StatusOr<SamplingRule> Workbench::TakeRule(ParamsReader& in) const {
   const Params* sampling = in.Take("sampling");
-  in.Describe("sampling", "section",
-              "A sampling rule of its own; left out: the method's.");
   if (sampling == nullptr) return rule_;
   BANYAN_ASSIGN_OR_RETURN(SamplingRule rule,
                           SamplingRule::FromParams(*sampling));
@@ -118,6 +117,19 @@ absl::StatusOr<OtherModel> Workbench::OpenOther(const Params& name) {
                                      " has no tokenizer.json, so that nothing "
                                      "says what its tokens spell"));
   return MakeOtherModel(*target_, tokenizer_, named->model, named->tokenizer);
+}
+
+KeyRow SamplingKey() {
+  return {.name = "sampling",
+          .type = "section",
+          .sentence = "A sampling rule of its own; left out: the method's."};
+}
+
+KeyRow NameKey(const std::string& key, const std::string& sentence) {
+  return {.name = key,
+          .type = "name or section",
+          .required = true,
+          .sentence = sentence};
 }
 
 absl::Status Workbench::CheckTokens(const Named& named) const {

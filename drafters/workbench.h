@@ -24,6 +24,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/base/keys.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
@@ -93,7 +94,7 @@ class Workbench {
   const Model& target() const { return *target_; }
   const std::shared_ptr<const Model>& shared_target() const { return target_; }
   const SamplingRule& rule() const { return rule_; }
-  // The rule of the section's `sampling`, or else rule().
+  // The rule of the section's `sampling` (SamplingKey), or else rule().
   absl::StatusOr<SamplingRule> TakeRule(ParamsReader& in) const;
   // The model of this name, whose tokens are the target's: the same number is
   // the same token. An error at `name` if it has others, or with the nearest
@@ -185,6 +186,12 @@ class Workbench {
   std::set<std::string> opened_;
   Builder builder_ = nullptr;
 };
+
+// The key `sampling`, which TakeRule reads.
+KeyRow SamplingKey();
+// A required key whose value is a name or a section. Build functions take it
+// with ParamsReader::TakeRequired.
+KeyRow NameKey(const std::string& key, const std::string& sentence);
 
 }  // namespace banyan
 

@@ -9,26 +9,10 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/bytes.h"
-#include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 
 namespace banyan {
-
-bool TakeKeeps(ParamsReader& in) {
-  std::string reset = "prompt";
-  in.OneOf("reset", reset, {"prompt", "never"},
-           "When it forgets what it learned.");
-  return reset == "never";
-}
-
-void TakeTexts(ParamsReader& in, bool keeps, int& texts) {
-  const bool limited = in.AtLeast(
-      "texts", texts, 1, "The most texts that are kept, with `reset: never`.");
-  in.Ensure(keeps || !limited, "texts",
-            "limits what is kept from prompt to prompt, which is nothing "
-            "unless reset is never");
-}
 
 std::string PromptOfLength(int prompt_length) {
   ByteWriter out;

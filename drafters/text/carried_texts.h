@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "drafters/drafter.h"
@@ -21,11 +21,22 @@
 
 namespace banyan {
 
-// The key `reset`: whether state goes from prompt to prompt ("never") or not
-// ("prompt", the default).
-bool TakeKeeps(ParamsReader& in);
-// The key `texts`, the most texts that are kept; an error without `keeps`.
-void TakeTexts(ParamsReader& in, bool keeps, int& texts);
+// Adds the key `reset`: whether state goes from prompt to prompt ("never") or
+// not ("prompt", the default).
+template <typename Options>
+void AddReset(Keys<Options>& keys, bool Options::*keeps) {
+  keys.OneOf("reset", keeps, {"prompt", "never"},
+             "When it forgets what it learned.");
+}
+// Adds the key `texts`, the most texts that are kept.
+template <typename Options>
+void AddTexts(Keys<Options>& keys) {
+  keys.AtLeast("texts", &Options::texts, 1,
+               "The most texts that are kept, with `reset: never`.")
+      .OnlyWith("reset", "never",
+                "limits what is kept from prompt to prompt, which is nothing "
+                "unless reset is never");
+}
 
 // What DraftSession::End returns of a prompt of this many tokens, and what
 // CarriedState::Absorb takes over of a text by those bytes: the output.

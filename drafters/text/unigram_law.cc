@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "core/base/keys.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
@@ -51,15 +52,19 @@ absl::StatusOr<Proposal> UnigramLaw::After(DrawKind draw_kind,
   return made;
 }
 
+std::vector<KeyRow> CountsKeys() {
+  return {NameKey("counts",
+                  "A file that `banyan count` wrote, relative to this one."),
+          SamplingKey()};
+}
+
 absl::StatusOr<CountsAndRule> TakeCounts(ParamsReader& in, Workbench& bench) {
-  Params file;
-  in.Required("counts", file,
-              "A file that `banyan count` wrote, relative to this one.");
+  const Params* file = in.TakeRequired("counts");
   BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   const int vocab_size = bench.target().vocab_size();
   const auto open = bench.OpenFile<TokenCounts>(
-      file, absl::StrCat("of ", vocab_size, " tokens"),
+      *file, absl::StrCat("of ", vocab_size, " tokens"),
       [&](const std::string& path)
           -> absl::StatusOr<std::shared_ptr<const TokenCounts>> {
         BANYAN_ASSIGN_OR_RETURN(TokenCounts counts,

@@ -6,9 +6,11 @@
 #define BANYAN_DRAFTERS_TEXT_UNIGRAM_LAW_H_
 
 #include <memory>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "core/base/keys.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
@@ -50,6 +52,7 @@ struct CountsAndRule {
 // Reads the section of a drafter of counts, which has no other keys. The file
 // is for the bench's target, and opened once.
 absl::StatusOr<CountsAndRule> TakeCounts(ParamsReader& in, Workbench& bench);
+std::vector<KeyRow> CountsKeys();
 
 }  // namespace banyan
 

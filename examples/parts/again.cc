@@ -1,12 +1,13 @@
 // Drafts the last token once more with probability `share`, and any other
 // alike.
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "core/prob/distribution.h"
 #include "drafters/drafter.h"
@@ -50,10 +51,8 @@ class Again : public banyan::Drafter {
   double share_;
 };
 
-absl::StatusOr<std::unique_ptr<banyan::Drafter>> Build(
-    banyan::ParamsReader& in, banyan::Workbench& bench) {
-  double share = 0.5;
-  in.Optional("share", share, "Probability of the last token.");
+banyan::BuiltDrafter Build(banyan::ParamsReader& in, double share,
+                           banyan::Workbench& bench) {
   in.Ensure(share > 0 && share < 1, "share", "must lie in (0, 1)");
   BANYAN_RETURN_IF_ERROR(in.Finish());
   return std::make_unique<Again>(bench.target().vocab_size(), share);
@@ -62,9 +61,12 @@ absl::StatusOr<std::unique_ptr<banyan::Drafter>> Build(
 }  // namespace
 
 banyan::DrafterRow AgainRow() {
+  banyan::Keys<double> keys(0.5);
+  keys.Optional("share", std::identity(), "Probability of the last token.");
   return {.name = "again",
           .sentence = "The last token once more.",
           .draw_kinds = banyan::EveryDrawKind(),
-          .build = Build,
+          .keys = keys.Rows(),
+          .build = keys.ReadFor(Build),
           .examples = {"{}", "{share: 0.9}"}};
 }

@@ -12,20 +12,16 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "configs/loader/loader.h"
+#include "core/base/keys.h"
 #include "core/base/nearest.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/checkpoint/families/catalogue.h"
 #include "core/json/json_value.h"
-#include "core/model/table_model.h"
 #include "core/ops/devices.h"
-#include "core/prob/sampling_rule.h"
-#include "drafters/assets.h"
 #include "drafters/catalogue.h"
 #include "drafters/row.h"
-#include "drafters/workbench.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/metrics/catalogue.h"
@@ -145,23 +141,12 @@ absl::StatusOr<Rows> Verifiers() {
   return rows;
 }
 
-// A target to ask drafters for their keys with.
-Workbench AnyBench() {
-  return Workbench(
-      std::make_shared<TableModel>(2,
-                                   [](absl::Span<const TokenId> /*text*/) {
-                                     return std::vector<double>{0.5, 0.5};
-                                   }),
-      SamplingRule(), std::make_shared<Assets>());
-}
-
 Rows Drafters() {
   Rows rows;
-  Workbench bench = AnyBench();
   for (const DrafterRow& row : DrafterCatalogue()) {
     AddDrawKinds(row.draw_kinds, rows.emplace_back(row.name, row.sentence));
     AddTwin(row.twin, rows.back());
-    rows.back().AddKeys(KeysOf(row, bench));
+    rows.back().AddKeys(row.keys);
     for (absl::string_view example : row.examples)
       rows.back().examples.push_back(SectionOf(row.name, example));
   }

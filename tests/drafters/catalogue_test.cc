@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,12 @@
 #include "absl/strings/string_view.h"
 #include "configs/loader/loader.h"
 #include "core/base/params.h"
+#include "core/prob/sampling_rule.h"
+#include "drafters/assets.h"
 #include "drafters/row.h"
+#include "drafters/workbench.h"
+#include "tests/conformance/toys.h"
+#include "tests/support/listed_keys.h"
 
 namespace banyan {
 namespace {
@@ -58,6 +64,16 @@ TEST(DrafterCatalogue, RowsSayWhichKeyNamesTheirModel) {
   EXPECT_THAT(
       ModelsOf(*ParseYaml("{name: skip, attention: [1], weights: draft}", "")),
       testing::ElementsAre("draft"));
+}
+
+TEST(DrafterCatalogue, RowsListTheKeysThatAreRead) {
+  Workbench bench(Toy({}), SamplingRule(), std::make_shared<Assets>());
+  bench.SetBuilder(&BuildDrafter);
+  for (const DrafterRow& row : DrafterCatalogue()) {
+    SCOPED_TRACE(row.name);
+    ExpectListed(row.keys, row.examples.front(),
+                 [&](ParamsReader& in) { row.build(in, bench).IgnoreError(); });
+  }
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
@@ -178,40 +178,44 @@ absl::StatusOr<std::vector<Proposals>> Cascade::Propose(
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                               Workbench& bench) {
-  CascadeOptions options = {.context_limit = bench.target().context_limit()};
-  Params upper;
-  Params lower;
-  in.Required("upper", upper, "The drafter whose proposals are made.");
-  in.Required("lower", lower, "The drafter that guesses ahead.");
-  in.Between("ahead", options.ahead, 1, kMostGuesses,
-             "The levels that `lower` guesses for a pass of `upper`.");
-  in.Optional("width", options.width, "The guesses below a node, at least 1.");
+using Options = CascadeOptions;
+
+BuiltDrafter Build(ParamsReader& in, Options options, Workbench& bench) {
+  const Params* upper = in.TakeRequired("upper");
+  const Params* lower = in.TakeRequired("lower");
+  options.context_limit = bench.target().context_limit();
   in.Ensure(options.width >= 1 && GuessesBelowANode(options) <= kMostGuesses,
             "width",
             absl::StrCat("must be at least 1, and make at most ", kMostGuesses,
                          " guesses below a node"));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   BANYAN_ASSIGN_OR_RETURN(InnerDrafters parts,
-                          InnerDrafters::Build({upper, lower}, bench));
+                          InnerDrafters::Build({*upper, *lower}, bench));
   if (!parts[0].traits().proposes_ahead)
-    return upper.Error(
-        absl::StrCat("cascade: drafter ", upper.Find("name")->text(),
+    return upper->Error(
+        absl::StrCat("cascade: drafter ", upper->Find("name")->text(),
                      " proposes level by level, so no guess of drafter ",
-                     lower.Find("name")->text(), " can save it a pass"));
+                     lower->Find("name")->text(), " can save it a pass"));
   return std::make_unique<Cascade>(std::move(parts), options);
 }
 
 }  // namespace
 
 DrafterRow CascadeRow() {
+  Keys<Options> keys;
+  keys.Described(NameKey("upper", "The drafter whose proposals are made."));
+  keys.Described(NameKey("lower", "The drafter that guesses ahead."));
+  keys.Between("ahead", &Options::ahead, 1, kMostGuesses,
+               "The levels that `lower` guesses for a pass of `upper`.");
+  keys.Optional("width", &Options::width,
+                "The guesses below a node, at least 1.");
   return {.name = "cascade",
           .sentence =
               "Vertical cascade: a cheaper drafter guesses the drafter's "
               "tokens, which saves passes of the drafter.",
           .draw_kinds = EveryDrawKind(),
-          .build = Build,
+          .keys = keys.Rows(),
+          .build = keys.ReadFor(Build),
           .examples = {
               "{upper: {name: medusa, heads: heads}, ahead: 2, width: 2,"
               " lower: {name: bigram, counts: counts.safetensors}}",

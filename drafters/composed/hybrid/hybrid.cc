@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "core/model/context.h"
 #include "core/prob/distribution.h"
@@ -110,18 +109,12 @@ std::unique_ptr<DraftSession> Hybrid::NewSession() const {
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                               Workbench& bench) {
+using Options = HybridOptions;
+
+BuiltDrafter Build(ParamsReader& in, Options options, Workbench& bench) {
   std::vector<Params> list;
-  HybridOptions options;
-  in.Required("drafters", list,
-              "A list of `drafter` and `depth`, the most levels that it "
-              "drafts; 0 or left out: no limit.");
+  in.Required("drafters", list);
   in.Ensure(!list.empty(), "drafters", "must name a drafter");
-  in.AtLeast("memory", options.memory, 1.0,
-             "The rounds after which the past has faded.");
-  in.Optional("start", options.start,
-              "The accepted tokens with which each is credited at first.");
   in.Ensure(options.start > 0, "start", "must be more than 0");
   BANYAN_RETURN_IF_ERROR(in.Finish());
   std::vector<Params> sections;
@@ -143,12 +136,24 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 }  // namespace
 
 DrafterRow HybridRow() {
+  Keys<Options> keys;
+  keys.Described(
+      {.name = "drafters",
+       .type = "list of name or section",
+       .required = true,
+       .sentence = "A list of `drafter` and `depth`, the most levels that it "
+                   "drafts; 0 or left out: no limit."});
+  keys.AtLeast("memory", &Options::memory, 1.0,
+               "The rounds after which the past has faded.");
+  keys.Optional("start", &Options::start,
+                "The accepted tokens with which each is credited at first.");
   return {.name = "hybrid",
           .sentence =
               "Each round, the one of several drafters that expects the most "
               "accepted tokens.",
           .draw_kinds = EveryDrawKind(),
-          .build = Build,
+          .keys = keys.Rows(),
+          .build = keys.ReadFor(Build),
           .examples = {
               "{drafters: [{drafter: {name: copy, min_match: 1}, depth: 1},"
               " {drafter: {name: small_model, model: draft}}], start: 1}",

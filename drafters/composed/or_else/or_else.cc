@@ -1,12 +1,12 @@
 #include "drafters/composed/or_else/or_else.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "core/model/context.h"
 #include "drafters/composed/choosing.h"
@@ -49,31 +49,31 @@ std::unique_ptr<DraftSession> OrElse::NewSession() const {
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                               Workbench& bench) {
-  Params first;
-  Params second;
-  int depth = 0;
-  in.Required("first", first, "The drafter that is asked first.");
-  in.Required("second", second, "The drafter of all other rounds.");
-  in.Optional("depth", depth,
-              "The most levels that `second` drafts; 0: no limit.");
+BuiltDrafter Build(ParamsReader& in, int depth, Workbench& bench) {
+  const Params* first = in.TakeRequired("first");
+  const Params* second = in.TakeRequired("second");
   in.Ensure(depth >= 0, "depth", "must be at least 1, or 0 for no limit");
   BANYAN_RETURN_IF_ERROR(in.Finish());
   BANYAN_ASSIGN_OR_RETURN(InnerDrafters parts,
-                          InnerDrafters::Build({first, second}, bench));
+                          InnerDrafters::Build({*first, *second}, bench));
   return std::make_unique<OrElse>(std::move(parts), depth);
 }
 
 }  // namespace
 
 DrafterRow OrElseRow() {
+  Keys<int> keys;
+  keys.Described(NameKey("first", "The drafter that is asked first."));
+  keys.Described(NameKey("second", "The drafter of all other rounds."));
+  keys.Optional("depth", std::identity(),
+                "The most levels that `second` drafts; 0: no limit.");
   return {.name = "or_else",
           .sentence =
               "One drafter, or a second one in rounds for which the "
               "first has nothing.",
           .draw_kinds = EveryDrawKind(),
-          .build = Build,
+          .keys = keys.Rows(),
+          .build = keys.ReadFor(Build),
           .examples = {"{first: {name: sam, threshold: 2, tokens: 1},"
                        " second: {name: small_model, model: draft}}",
                        "{first: {name: sam, threshold: 2, tokens: 4},"

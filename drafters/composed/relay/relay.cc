@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "core/model/context.h"
 #include "core/prob/distribution.h"
@@ -76,12 +76,9 @@ absl::StatusOr<std::vector<Proposals>> Relay::Propose(
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                               Workbench& bench) {
+BuiltDrafter Build(ParamsReader& in, Workbench& bench) {
   std::vector<Params> spans;
-  in.Required("spans", spans,
-              "A list of `levels` and `drafter`: how many levels each drafts; "
-              "the last one has no `levels`.");
+  in.Required("spans", spans);
   in.Ensure(!spans.empty(), "spans", "must name a drafter");
   BANYAN_RETURN_IF_ERROR(in.Finish());
   std::vector<Params> sections;
@@ -118,6 +115,12 @@ DrafterRow RelayRow() {
               "Horizontal cascade: another drafter for each span of a tree's "
               "levels.",
           .draw_kinds = EveryDrawKind(),
+          .keys = {{.name = "spans",
+                    .type = "list of name or section",
+                    .required = true,
+                    .sentence = "A list of `levels` and `drafter`: how many "
+                                "levels each drafts; the last one has no "
+                                "`levels`."}},
           .build = Build,
           .examples = {
               "{spans: [{levels: 1, drafter: {name: small_model, model: "

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
@@ -326,17 +326,14 @@ absl::Status Eagle::Sequence::Observe(const Context& context,
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                               Workbench& bench) {
-  Params name;
-  in.Required("head", name,
-              "A name of `models`: a directory of an EAGLE head.");
-  const Params* vocabulary = TakeVocabulary(in);
+BuiltDrafter Build(ParamsReader& in, Workbench& bench) {
+  const Params* name = in.TakeRequired("head");
+  const Params* vocabulary = in.Take(kVocabularyKey);
   BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const EagleHead> head,
                           bench.OpenFolder<EagleHead>(
-                              "heads", name, [&](const std::string& folder) {
+                              "heads", *name, [&](const std::string& folder) {
                                 return LoadEagleHead(folder, bench.target());
                               }));
   BANYAN_ASSIGN_OR_RETURN(
@@ -353,6 +350,9 @@ DrafterRow EagleRow() {
           "EAGLE (all versions) and multi-token prediction: a network on the "
           "target's hidden states that feeds itself.",
       .draw_kinds = EveryDrawKind(),
+      .keys = {NameKey("head",
+                       "A name of `models`: a directory of an EAGLE head."),
+               VocabularyKey(), SamplingKey()},
       .build = Build,
       .examples = {"{head: head}", "{head: head, vocabulary: vocabulary.json}"},
       .folder_key = "heads",

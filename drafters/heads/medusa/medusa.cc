@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "core/model/context.h"
 #include "core/model/model.h"
@@ -108,17 +108,14 @@ absl::StatusOr<std::vector<Proposals>> Medusa::Propose(
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                               Workbench& bench) {
-  Params name;
-  in.Required("heads", name,
-              "A name of `models`: a directory of Medusa heads.");
-  const Params* vocabulary = TakeVocabulary(in);
+BuiltDrafter Build(ParamsReader& in, Workbench& bench) {
+  const Params* name = in.TakeRequired("heads");
+  const Params* vocabulary = in.Take(kVocabularyKey);
   BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const MedusaHeads> heads,
                           bench.OpenFolder<MedusaHeads>(
-                              "heads", name, [&](const std::string& folder) {
+                              "heads", *name, [&](const std::string& folder) {
                                 return LoadMedusaHeads(folder, bench.target());
                               }));
   BANYAN_ASSIGN_OR_RETURN(
@@ -139,6 +136,9 @@ DrafterRow MedusaRow() {
               "Medusa: one head per depth on the target's last hidden state; "
               "no pass of its own.",
           .draw_kinds = EveryDrawKind(),
+          .keys = {NameKey("heads",
+                           "A name of `models`: a directory of Medusa heads."),
+                   VocabularyKey(), SamplingKey()},
           .build = Build,
           .examples = {"{heads: heads}",
                        "{heads: heads, vocabulary: vocabulary.json}"},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "core/model/context.h"
 #include "core/model/model.h"
@@ -164,16 +165,7 @@ absl::StatusOr<std::vector<Proposals>> Pass::Propose(
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                               Workbench& bench) {
-  in.Describe("embeddings", "a name of `models`",
-              "Trained vectors: a directory of look-ahead embeddings.");
-  in.Describe("tokens", "list of int", "Tokens in the place of `embeddings`.");
-  int after = 0;
-  const bool has_after =
-      in.Optional("after", after,
-                  "How many nodes of a tree have the chain. Left out: one more "
-                  "than the chain has links.");
+BuiltDrafter Build(ParamsReader& in, int after, Workbench& bench) {
   BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
   BANYAN_ASSIGN_OR_RETURN(const SharedChain chain, TakeChain(in, bench));
   const int links = static_cast<int>(chain->size());
@@ -183,7 +175,7 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
             absl::StrCat("must leave room for the text: a chain has ", links,
                          " links, and the target's context is ",
                          bench.target().context_limit()));
-  if (!has_after) after = links + 1;  // all nodes of a chain that was drafted
+  if (!in.Has("after")) after = links + 1;  // all nodes of a drafted chain
   in.Ensure(after >= 1 && after <= kMaxDraws / links, "after",
             absl::StrCat("must lie between 1 and ", kMaxDraws / links,
                          " nodes, with a chain of ", links, " rows each"));
@@ -194,13 +186,23 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 }  // namespace
 
 DrafterRow PassRow() {
+  Keys<int> keys;
+  keys.Described("embeddings", "a name of `models`",
+                 "Trained vectors: a directory of look-ahead embeddings.");
+  keys.Described("tokens", "list of int",
+                 "Tokens in the place of `embeddings`.");
+  keys.Optional("after", std::identity(),
+                "How many nodes of a tree have the chain. Left out: one more "
+                "than the chain has links.");
+  keys.Described(SamplingKey());
   return {
       .name = "pass",
       .sentence =
           "PaSS: trained vectors, or tokens, in place of the next ones; the "
           "target predicts after them in its own pass.",
       .draw_kinds = EveryDrawKind(),
-      .build = Build,
+      .keys = keys.Rows(),
+      .build = keys.ReadFor(Build),
       .examples = {"{embeddings: embeddings}", "{tokens: [0, 1], after: 1}"},
       .folder_key = "embeddings",
       .model_key = "embeddings"};

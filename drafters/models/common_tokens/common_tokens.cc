@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
@@ -187,16 +187,13 @@ absl::StatusOr<Distribution> CommonTokens::LawOf(
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                               Workbench& bench) {
-  Params name;
-  in.Required("model", name,
-              "A name of `models`, with a tokenizer of its own.");
+BuiltDrafter Build(ParamsReader& in, Workbench& bench) {
+  const Params* name = in.TakeRequired("model");
   BANYAN_ASSIGN_OR_RETURN(const SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
-  BANYAN_ASSIGN_OR_RETURN(OtherModel model, bench.OpenOther(name));
+  BANYAN_ASSIGN_OR_RETURN(OtherModel model, bench.OpenOther(*name));
   if (model.map->common().empty())
-    return name.Error(
+    return name->Error(
         "no token of this model is one of the target's: by the tokens both "
         "have it drafts nothing");
   return std::make_unique<CommonTokens>(bench.target().vocab_size(),
@@ -211,6 +208,9 @@ DrafterRow CommonTokensRow() {
               "Token-level intersection: a model of another vocabulary, "
               "restricted to the tokens that both have.",
           .draw_kinds = EveryDrawKind(),
+          .keys = {NameKey("model",
+                           "A name of `models`, with a tokenizer of its own."),
+                   SamplingKey()},
           .build = Build,
           .examples = {"{model: fewer}", "{model: more}",
                        "{model: others, sampling: {temperature: 0.5}}"},

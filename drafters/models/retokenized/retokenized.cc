@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
@@ -223,16 +224,10 @@ Proposals Retokenized::Sequence::Answer(const DraftRequest& request) const {
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                               Workbench& bench) {
-  Params name;
-  int write = 32;
-  in.Required("model", name,
-              "A name of `models`, with a tokenizer of its own.");
-  in.Between("write", write, 1, kMostWritten,
-             "The most tokens that it writes a round.");
+BuiltDrafter Build(ParamsReader& in, int write, Workbench& bench) {
+  const Params* name = in.TakeRequired("model");
   BANYAN_RETURN_IF_ERROR(in.Finish());
-  BANYAN_ASSIGN_OR_RETURN(OtherModel model, bench.OpenOther(name));
+  BANYAN_ASSIGN_OR_RETURN(OtherModel model, bench.OpenOther(*name));
   return std::make_unique<Retokenized>(bench.target().vocab_size(),
                                        std::move(model), write);
 }
@@ -240,12 +235,18 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 }  // namespace
 
 DrafterRow RetokenizedRow() {
+  Keys<int> keys(32);
+  keys.Described(
+      NameKey("model", "A name of `models`, with a tokenizer of its own."));
+  keys.Between("write", std::identity(), 1, kMostWritten,
+               "The most tokens that it writes a round.");
   return {.name = "retokenized",
           .sentence =
               "The text that a model of another vocabulary writes, "
               "re-tokenized for the target.",
           .draw_kinds = {DrawKind::kDeterministic},
-          .build = Build,
+          .keys = keys.Rows(),
+          .build = keys.ReadFor(Build),
           .examples = {"{model: fewer}", "{model: more, write: 6}",
                        "{model: others}"},
           .model_key = "model"};

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "core/model/context.h"
 #include "core/model/model.h"
@@ -71,14 +71,13 @@ std::unique_ptr<DraftSession> SmallModel::NewSession() const {
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                               Workbench& bench) {
-  Params name;
-  in.Required("model", name, "A name of `models`.");
-  const Params* vocabulary = TakeVocabulary(in);
+BuiltDrafter Build(ParamsReader& in, Workbench& bench) {
+  const Params* name = in.TakeRequired("model");
+  const Params* vocabulary = in.Take(kVocabularyKey);
   BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
-  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, bench.Open(name));
+  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model,
+                          bench.Open(*name));
   BANYAN_ASSIGN_OR_RETURN(
       model, Trimmed<Model>(std::move(model), vocabulary, bench, TrimOutputs));
   return std::make_unique<SmallModel>(std::move(model), std::move(rule));
@@ -92,6 +91,8 @@ DrafterRow SmallModelRow() {
               "A small language model of the target's vocabulary, with a KV "
               "cache of its own.",
           .draw_kinds = EveryDrawKind(),
+          .keys = {NameKey("model", "A name of `models`."), VocabularyKey(),
+                   SamplingKey()},
           .build = Build,
           .examples = {"{model: draft}",
                        "{model: draft, vocabulary: vocabulary.json}"},

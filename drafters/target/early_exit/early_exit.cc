@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "core/model/context.h"
 #include "core/model/model.h"
@@ -187,37 +187,42 @@ absl::StatusOr<std::vector<Proposals>> EarlyExit::Propose(
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                               Workbench& bench) {
+struct Options {
   std::vector<int> exits;
   double settled = 0.8;
-  in.Required("exits", exits,
-              "The numbers of first layers after which it may draft, "
-              "ascending.");
-  const std::string fault = FaultOf(exits, bench.target().layers());
+};
+
+BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
+  const std::string fault = FaultOf(options.exits, bench.target().layers());
   in.Ensure(fault.empty(), "exits", fault);
-  in.Optional("settled", settled,
-              "With several exits: the mass of the likeliest token from which "
-              "an exit's distribution is taken.");
-  in.Ensure(settled > 0 && settled <= 1, "settled",
+  in.Ensure(options.settled > 0 && options.settled <= 1, "settled",
             "expected a mass above 0 and at most 1");
   BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
-  for (int exit : exits)
+  for (int exit : options.exits)
     BANYAN_RETURN_IF_ERROR(CheckView(in.section(), bench, ViewOf(exit)));
-  return std::make_unique<EarlyExit>(bench.shared_target(), std::move(exits),
-                                     settled, std::move(rule));
+  return std::make_unique<EarlyExit>(bench.shared_target(), options.exits,
+                                     options.settled, std::move(rule));
 }
 
 }  // namespace
 
 DrafterRow EarlyExitRow() {
+  Keys<Options> keys;
+  keys.Required("exits", &Options::exits,
+                "The numbers of first layers after which it may draft, "
+                "ascending.");
+  keys.Optional("settled", &Options::settled,
+                "With several exits: the mass of the likeliest token from "
+                "which an exit's distribution is taken.");
+  keys.Described(SamplingKey());
   return {.name = "early_exit",
           .sentence =
               "Early exit (LayerSkip): the target's first layers; the target's "
               "pass continues from them.",
           .draw_kinds = EveryDrawKind(),
-          .build = Build,
+          .keys = keys.Rows(),
+          .build = keys.ReadFor(Build),
           .examples = {"{exits: [1]}", "{exits: [1, 2], settled: 0.6}"},
           .search = SearchOver::kExits};
 }

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
@@ -36,10 +36,8 @@ namespace {
 
 constexpr int kMostGuesses = static_cast<int>(kMostCandidates);
 
-void ReadWindow(ParamsReader& in, int context_limit, WindowSize& window) {
-  in.Between("level", window.level, 2, kMaxDraws, "The tokens of a gram.");
-  in.Between("window", window.columns, 1, kMaxDraws,
-             "The places to come that are guessed at once.");
+void EnsureWindow(ParamsReader& in, int context_limit,
+                  const WindowSize& window) {
   if (!in.ok()) return;
   in.Ensure(window.Depth() < context_limit, "window",
             absl::StrCat("must leave room for the text: with level ",
@@ -152,14 +150,10 @@ absl::StatusOr<std::vector<Proposals>> Lookahead::Propose(
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                               Workbench& bench) {
-  LookaheadOptions options;
-  ReadWindow(in, bench.target().context_limit(), options.window);
-  in.Between("guesses", options.guesses, 1, kMostGuesses,
-             "The grams that its pool keeps of each first token.");
-  in.Optional("pool_from_prompt", options.pool_from_prompt,
-              "Whether the pool begins with the prompt's grams.");
+using Options = LookaheadOptions;
+
+BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
+  EnsureWindow(in, bench.target().context_limit(), options.window);
   BANYAN_RETURN_IF_ERROR(in.Finish());
   return std::make_unique<Lookahead>(bench.target().vocab_size(), options);
 }
@@ -167,12 +161,24 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 }  // namespace
 
 DrafterRow LookaheadRow() {
+  Keys<Options> keys;
+  keys.Between(
+      "level", [](Options& read) -> int& { return read.window.level; }, 2,
+      kMaxDraws, "The tokens of a gram.");
+  keys.Between(
+      "window", [](Options& read) -> int& { return read.window.columns; }, 1,
+      kMaxDraws, "The places to come that are guessed at once.");
+  keys.Between("guesses", &Options::guesses, 1, kMostGuesses,
+               "The grams that its pool keeps of each first token.");
+  keys.Optional("pool_from_prompt", &Options::pool_from_prompt,
+                "Whether the pool begins with the prompt's grams.");
   return {.name = "lookahead",
           .sentence =
               "Lookahead decoding: the target's own guesses, refined beside "
               "the tree in the pass that verifies it.",
           .draw_kinds = {DrawKind::kDeterministic},
-          .build = Build,
+          .keys = keys.Rows(),
+          .build = keys.ReadFor(Build),
           .examples = {"{level: 2, window: 3, guesses: 2}",
                        "{level: 3, window: 2, guesses: 2,"
                        " pool_from_prompt: true}"}};

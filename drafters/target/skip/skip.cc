@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "core/model/model.h"
 #include "core/prob/sampling_rule.h"
@@ -22,10 +21,14 @@
 namespace banyan {
 namespace {
 
-// The layers whose block is run; those that are skipped stand under `key`.
-std::vector<int> TakeKept(ParamsReader& in, absl::string_view key, int layers) {
-  std::vector<int> skipped;
-  in.Optional(key, skipped, "The layers whose block of this kind is skipped.");
+struct Options {
+  std::vector<int> attention;  // the layers that are skipped
+  std::vector<int> feed_forward;
+};
+
+// The layers whose block is run; `skipped` stand under `key`.
+std::vector<int> KeptOf(ParamsReader& in, absl::string_view key,
+                        const std::vector<int>& skipped, int layers) {
   in.Ensure(
       absl::c_all_of(
           skipped,
@@ -41,29 +44,25 @@ std::vector<int> TakeKept(ParamsReader& in, absl::string_view key, int layers) {
   return kept;
 }
 
-absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                               Workbench& bench) {
+BuiltDrafter Build(ParamsReader& in, const Options& read, Workbench& bench) {
   const int layers = bench.target().layers();
   ViewOptions options;
-  options.attention = TakeKept(in, "attention", layers);
-  options.feed_forward = TakeKept(in, "feed_forward", layers);
-  Params weights;
-  const bool lent = in.Optional(
-      "weights", weights,
-      "A name of `models`: the target in another format, over its cache.");
+  options.attention = KeptOf(in, "attention", read.attention, layers);
+  options.feed_forward = KeptOf(in, "feed_forward", read.feed_forward, layers);
+  const Params* weights = in.Take("weights");
   BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   if (options.attention.empty() && options.feed_forward.empty())
     return in.section().Error("nothing is left: every block is skipped");
   const auto all = static_cast<std::size_t>(layers);
-  if (!lent && options.attention.size() == all &&
+  if (weights == nullptr && options.attention.size() == all &&
       options.feed_forward.size() == all)
     return in.section().Error(
         "nothing is skipped: this is the target itself; expected layers under "
         "attention or feed_forward, or other weights");
   std::shared_ptr<const Model> model = bench.shared_target();
-  if (lent) {
-    BANYAN_ASSIGN_OR_RETURN(model, bench.Open(weights));
+  if (weights != nullptr) {
+    BANYAN_ASSIGN_OR_RETURN(model, bench.Open(*weights));
     options.weights = model;
   }
   BANYAN_RETURN_IF_ERROR(CheckView(in.section(), bench, options));
@@ -74,12 +73,21 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 }  // namespace
 
 DrafterRow SkipRow() {
+  constexpr char kSkipped[] = "The layers whose block of this kind is skipped.";
+  Keys<Options> keys;
+  keys.Optional("attention", &Options::attention, kSkipped);
+  keys.Optional("feed_forward", &Options::feed_forward, kSkipped);
+  keys.Described(
+      "weights", "name or section",
+      "A name of `models`: the target in another format, over its cache.");
+  keys.Described(SamplingKey());
   return {.name = "skip",
           .sentence =
               "Self-speculation by skipped blocks: the target without some of "
               "its attention and feed-forward blocks.",
           .draw_kinds = EveryDrawKind(),
-          .build = Build,
+          .keys = keys.Rows(),
+          .build = keys.ReadFor(Build),
           .examples = {"{attention: [1], feed_forward: [0, 1]}"},
           .model_key = "weights",
           .search = SearchOver::kBlocks};

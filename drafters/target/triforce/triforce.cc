@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "core/model/context.h"
 #include "core/model/model.h"
@@ -79,36 +78,43 @@ std::unique_ptr<DraftSession> Triforce::NewSession() const {
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                               Workbench& bench) {
-  SeenText seen = {.first = 16, .latest = 256, .chunks = 0, .chunk = 16};
+struct Options : SeenText {
+  Options() : SeenText{.first = 16, .latest = 256, .chunks = 0, .chunk = 16} {}
   int choose_every = 0;
-  in.AtLeast("first", seen.first, 0, "The first tokens that are seen.");
-  in.AtLeast("latest", seen.latest, 1, "The latest tokens that are seen.");
-  in.AtLeast("chunks", seen.chunks, 0,
-             "Chunks between them that are seen, by attention.");
-  in.AtLeast("chunk", seen.chunk, 1, "The tokens of a chunk.");
-  in.AtLeast("choose_every", choose_every, 0,
-             "The tokens after which chunks are chosen again; 0: once a "
-             "prompt.");
+};
+
+BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
   BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
-  seen = Triforce::Within(bench.target().context_limit(), seen);
+  const SeenText seen =
+      Triforce::Within(bench.target().context_limit(), options);
   BANYAN_RETURN_IF_ERROR(
       CheckView(in.section(), bench, ViewOf(seen, bench.target().layers())));
-  return std::make_unique<Triforce>(bench.shared_target(), seen, choose_every,
-                                    std::move(rule));
+  return std::make_unique<Triforce>(bench.shared_target(), seen,
+                                    options.choose_every, std::move(rule));
 }
 
 }  // namespace
 
 DrafterRow TriforceRow() {
+  Keys<Options> keys;
+  keys.AtLeast("first", &Options::first, 0, "The first tokens that are seen.");
+  keys.AtLeast("latest", &Options::latest, 1,
+               "The latest tokens that are seen.");
+  keys.AtLeast("chunks", &Options::chunks, 0,
+               "Chunks between them that are seen, by attention.");
+  keys.AtLeast("chunk", &Options::chunk, 1, "The tokens of a chunk.");
+  keys.AtLeast("choose_every", &Options::choose_every, 0,
+               "The tokens after which chunks are chosen again; 0: once a "
+               "prompt.");
+  keys.Described(SamplingKey());
   return {.name = "triforce",
           .sentence =
               "TriForce: the target over part of its KV cache: the first "
               "tokens, the latest, and chunks chosen by attention.",
           .draw_kinds = EveryDrawKind(),
-          .build = Build,
+          .keys = keys.Rows(),
+          .build = keys.ReadFor(Build),
           .examples = {"{first: 1, latest: 1}",
                        "{first: 0, latest: 1, chunks: 1, chunk: 2,"
                        " choose_every: 1}"}};

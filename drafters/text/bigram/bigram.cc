@@ -74,8 +74,7 @@ absl::StatusOr<std::vector<Proposals>> Bigram::Propose(
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                               Workbench& bench) {
+BuiltDrafter Build(ParamsReader& in, Workbench& bench) {
   BANYAN_ASSIGN_OR_RETURN(CountsAndRule made, TakeCounts(in, bench));
   return std::make_unique<Bigram>(std::move(made.counts), made.rule);
 }
@@ -87,6 +86,7 @@ DrafterRow BigramRow() {
           .sentence =
               "Bigrams: what follows the last token, from a file of counts.",
           .draw_kinds = EveryDrawKind(),
+          .keys = CountsKeys(),
           .build = Build,
           .examples = {"{counts: counts.safetensors}",
                        "{counts: counts.safetensors,"

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
@@ -32,7 +32,6 @@ namespace {
 
 // Each length costs a look-up a token, and longer matches say little more.
 
-constexpr int kSpan = 10;  // the published program's
 constexpr int kMostSpan = 1024;
 
 class CopySession : public QuietSession {
@@ -122,40 +121,46 @@ absl::StatusOr<std::vector<Proposals>> Copy::Propose(
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                               Workbench& bench) {
-  CopyOptions options;
-  ReadMatchLengths(in, options.min_match, options.max_match);
-  in.Optional("history", options.history,
-              "The latest tokens that are searched; 0: all.");
+struct Options : CopyOptions {
+  bool first = false;
+  int span = 10;  // the published program's
+};
+
+BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
+  EnsureMatchLengths(in, options.min_match, options.max_match);
   in.Ensure(options.history == 0 || options.history > options.max_match,
             "history",
             absl::StrCat("must be more than max_match, which is ",
                          options.max_match, ", or 0 for all"));
-  bool first = false;
-  int span = kSpan;
-  in.Optional("first", first,
-              "Copies from the earliest match of the text's end instead of the "
-              "latest at each node.");
-  const bool has_span = in.Between("span", span, 1, kMostSpan,
-                                   "The tokens that are copied, with `first`.");
-  in.Ensure(first || !has_span, "span",
-            "is the length of a copy from the first match: `first` is not set");
   BANYAN_RETURN_IF_ERROR(in.Finish());
   const int vocab_size = bench.target().vocab_size();
-  if (first) return std::make_unique<FirstCopy>(vocab_size, options, span);
+  if (options.first)
+    return std::make_unique<FirstCopy>(vocab_size, options, options.span);
   return std::make_unique<Copy>(vocab_size, options);
 }
 
 }  // namespace
 
 DrafterRow CopyRow() {
+  Keys<Options> keys;
+  AddMatchLengths(keys);
+  keys.Optional("history", &Options::history,
+                "The latest tokens that are searched; 0: all.");
+  keys.Optional("first", &Options::first,
+                "Copies from the earliest match of the text's end instead of "
+                "the latest at each node.");
+  keys.Between("span", &Options::span, 1, kMostSpan,
+               "The tokens that are copied, with `first`.")
+      .OnlyWith("first", "true",
+                "is the length of a copy from the first match: `first` is not "
+                "set");
   return {.name = "copy",
           .sentence =
               "Prompt lookup: copies what followed the longest earlier match "
               "of the last tokens.",
           .draw_kinds = {DrawKind::kDeterministic},
-          .build = Build,
+          .keys = keys.Rows(),
+          .build = keys.ReadFor(Build),
           .examples = {"{}", "{min_match: 1, max_match: 3, history: 5}",
                        "{first: true, min_match: 1, max_match: 3, span: 2}"}};
 }

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
@@ -146,24 +146,17 @@ absl::StatusOr<std::vector<Proposals>> NGram::Propose(
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                               Workbench& bench) {
-  NGramOptions options;
-  in.Between("max_order", options.max_order, 2, kMostOrder,
-             "The longest gram that is counted, in tokens.");
-  in.Optional("min_order", options.min_order,
-              "The shortest gram to back off to, at least 2.");
+using Options = NGramOptions;
+
+BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
   in.Ensure(options.min_order >= 2 && options.min_order <= options.max_order,
             "min_order",
             absl::StrCat("must lie between 2 and max_order, which is ",
                          options.max_order));
-  in.Optional("history", options.history,
-              "The latest tokens that are counted; 0: all.");
   in.Ensure(options.history == 0 || options.history >= options.max_order,
             "history",
             absl::StrCat("must hold max_order tokens, which is ",
                          options.max_order, ", or be 0 for all"));
-  options.keep_counts = TakeKeeps(in);
   BANYAN_ASSIGN_OR_RETURN(const SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   return std::make_unique<NGram>(bench.target().vocab_size(), options, rule);
@@ -172,12 +165,22 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 }  // namespace
 
 DrafterRow NGramRow() {
+  Keys<Options> keys;
+  keys.Between("max_order", &Options::max_order, 2, kMostOrder,
+               "The longest gram that is counted, in tokens.");
+  keys.Optional("min_order", &Options::min_order,
+                "The shortest gram to back off to, at least 2.");
+  keys.Optional("history", &Options::history,
+                "The latest tokens that are counted; 0: all.");
+  AddReset(keys, &Options::keep_counts);
+  keys.Described(SamplingKey());
   return {
       .name = "ngram",
       .sentence =
           "N-gram counts of the text so far: what followed its last tokens.",
       .draw_kinds = EveryDrawKind(),
-      .build = Build,
+      .keys = keys.Rows(),
+      .build = keys.ReadFor(Build),
       .examples = {"{}", "{max_order: 3, history: 4}",
                    "{max_order: 2, history: 0,"
                    " sampling: {temperature: 0.5}}"}};

@@ -34,8 +34,7 @@ absl::StatusOr<std::vector<Proposals>> Random::Propose(
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                               Workbench& bench) {
+BuiltDrafter Build(ParamsReader& in, Workbench& bench) {
   BANYAN_RETURN_IF_ERROR(in.Finish());
   return std::make_unique<Random>(bench.target().vocab_size());
 }

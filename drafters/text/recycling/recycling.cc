@@ -16,7 +16,7 @@
 #include "absl/types/span.h"
 #include "core/base/bytes.h"
 #include "core/base/check.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
@@ -206,12 +206,9 @@ std::vector<Carried> Recycling::holdings() const {
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                               Workbench& bench) {
-  RecyclingOptions options;
-  in.Between("successors", options.successors, 1, kMostSuccessors,
-             "The tokens that are kept after each token.");
-  options.keep_table = TakeKeeps(in);
+using Options = RecyclingOptions;
+
+BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
   BANYAN_RETURN_IF_ERROR(in.Finish());
   return std::make_unique<Recycling>(bench.target().vocab_size(), options);
 }
@@ -219,12 +216,17 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 }  // namespace
 
 DrafterRow RecyclingRow() {
+  Keys<Options> keys;
+  keys.Between("successors", &Options::successors, 1, kMostSuccessors,
+               "The tokens that are kept after each token.");
+  AddReset(keys, &Options::keep_table);
   return {.name = "recycling",
           .sentence =
               "Token Recycling: the target's top candidates after each token, "
               "from the last time it was scored.",
           .draw_kinds = {DrawKind::kDeterministic},
-          .build = Build,
+          .keys = keys.Rows(),
+          .build = keys.ReadFor(Build),
           .examples = {"{}", "{successors: 1}"}};
 }
 

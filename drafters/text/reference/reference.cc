@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
@@ -181,23 +181,14 @@ std::unique_ptr<DraftSession> Reference::NewSession() const {
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                               Workbench& bench) {
-  ReferenceOptions options;
-  std::string mode = "quote";
-  const Params* file = in.Take("file");
-  in.Describe("file", "text",
-              "A text relative to this file; left out: the prompt.");
-  in.OneOf("mode", mode, {"quote", "rewrite"},
-           "rewrite: the reference is nearly all of the answer.");
-  options.rewrite = mode == "rewrite";
-  in.Between("match", options.match, 1, kMostMatch,
-             "The tokens by which a place in it is found.");
-  in.Between("span", options.span, 1, kMostSpan,
-             "The most tokens that are drafted.");
+struct Options : ReferenceOptions {
+  std::string file;
+};
+
+BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
   BANYAN_RETURN_IF_ERROR(in.Finish());
   std::shared_ptr<const ReferenceText> given;
-  if (file != nullptr) {
+  if (const Params* file = in.section().Find("file")) {
     BANYAN_ASSIGN_OR_RETURN(std::vector<TokenId> tokens,
                             ReadTokens(*file, bench));
     given =
@@ -210,12 +201,22 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 }  // namespace
 
 DrafterRow ReferenceRow() {
+  Keys<Options> keys;
+  keys.Optional("file", &Options::file,
+                "A text relative to this file; left out: the prompt.");
+  keys.OneOf("mode", &Options::rewrite, {"quote", "rewrite"},
+             "rewrite: the reference is nearly all of the answer.");
+  keys.Between("match", &Options::match, 1, kMostMatch,
+               "The tokens by which a place in it is found.");
+  keys.Between("span", &Options::span, 1, kMostSpan,
+               "The most tokens that are drafted.");
   return {.name = "reference",
           .sentence =
               "Inference with reference (LLMA): spans of a given text, or of "
               "the prompt, while the output follows it.",
           .draw_kinds = {DrawKind::kDeterministic},
-          .build = Build,
+          .keys = keys.Rows(),
+          .build = keys.ReadFor(Build),
           .examples = {"{}", "{mode: rewrite, match: 1, span: 3}"}};
 }
 

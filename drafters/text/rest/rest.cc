@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
@@ -165,18 +165,11 @@ std::unique_ptr<DraftSession> Rest::NewSession() const {
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                               Workbench& bench) {
-  Params name;
-  RestOptions options;
-  in.Required(kFolder, name, "A name of `models`: a corpus index.");
-  ReadMatchLengths(in, options.min_match, options.max_match);
-  in.Between("nodes", options.nodes, 1, kMostNodes,
-             "The most nodes that are drafted.");
-  in.Between("depth", options.depth, 1, kMostDepth,
-             "The most levels that are drafted.");
-  in.Between("samples", options.samples, 1, kMostSamples,
-             "The most places of a match that are read.");
+using Options = RestOptions;
+
+BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
+  const Params* name = in.TakeRequired(kFolder);
+  EnsureMatchLengths(in, options.min_match, options.max_match);
   BANYAN_ASSIGN_OR_RETURN(const SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   const auto open = [&bench](const std::string& folder)
@@ -192,7 +185,7 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
   };
   BANYAN_ASSIGN_OR_RETURN(
       std::shared_ptr<const CorpusIndex> index,
-      bench.OpenFolder<CorpusIndex>(kFolder, name, open, kHint));
+      bench.OpenFolder<CorpusIndex>(kFolder, *name, open, kHint));
   return std::make_unique<Rest>(std::move(index), bench.target().vocab_size(),
                                 options, rule);
 }
@@ -200,12 +193,23 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 }  // namespace
 
 DrafterRow RestRow() {
+  Keys<Options> keys;
+  keys.Described(NameKey(kFolder, "A name of `models`: a corpus index."));
+  AddMatchLengths(keys);
+  keys.Between("nodes", &Options::nodes, 1, kMostNodes,
+               "The most nodes that are drafted.");
+  keys.Between("depth", &Options::depth, 1, kMostDepth,
+               "The most levels that are drafted.");
+  keys.Between("samples", &Options::samples, 1, kMostSamples,
+               "The most places of a match that are read.");
+  keys.Described(SamplingKey());
   return {
       .name = "rest",
       .sentence =
           "REST: what followed the last tokens in a corpus on disk, by counts.",
       .draw_kinds = EveryDrawKind(),
-      .build = Build,
+      .keys = keys.Rows(),
+      .build = keys.ReadFor(Build),
       .examples = {"{index: index}",
                    "{index: index, min_match: 1, max_match: 3, nodes: 3,"
                    " depth: 2, samples: 2, sampling: {temperature: 0.5}}"},

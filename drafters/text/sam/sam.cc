@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
@@ -95,21 +94,9 @@ std::vector<TokenId> Sam::Sequence::AfterOwn(int state) const {
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                               Workbench& bench) {
-  SamOptions options;
-  in.AtLeast("threshold", options.threshold, 1,
-             "The shortest match that is drafted from, in tokens.");
-  in.AtLeast("tokens", options.tokens, 1, "The most tokens that are drafted.");
-  options.keep_texts = TakeKeeps(in);
-  const bool biased =
-      in.AtLeast("bias", options.bias, 0,
-                 "How many tokens less a match in an earlier prompt's text is "
-                 "worth, with `reset: never`.");
-  in.Ensure(options.keep_texts || !biased, "bias",
-            "is that of texts of earlier prompts, of which there are none "
-            "unless reset is never");
-  TakeTexts(in, options.keep_texts, options.texts);
+using Options = SamOptions;
+
+BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
   BANYAN_ASSIGN_OR_RETURN(const SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   return std::make_unique<Sam>(bench.target().vocab_size(), options, rule);
@@ -118,12 +105,27 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 }  // namespace
 
 DrafterRow SamRow() {
+  Keys<Options> keys;
+  keys.AtLeast("threshold", &Options::threshold, 1,
+               "The shortest match that is drafted from, in tokens.");
+  keys.AtLeast("tokens", &Options::tokens, 1,
+               "The most tokens that are drafted.");
+  AddReset(keys, &Options::keep_texts);
+  keys.AtLeast("bias", &Options::bias, 0,
+               "How many tokens less a match in an earlier prompt's text is "
+               "worth, with `reset: never`.")
+      .OnlyWith("reset", "never",
+                "is that of texts of earlier prompts, of which there are none "
+                "unless reset is never");
+  AddTexts(keys);
+  keys.Described(SamplingKey());
   return {
       .name = "sam",
       .sentence =
           "SAM decoding: what followed the longest repeated end of the text.",
       .draw_kinds = EveryDrawKind(),
-      .build = Build,
+      .keys = keys.Rows(),
+      .build = keys.ReadFor(Build),
       .examples = {"{threshold: 1}"}};
 }
 

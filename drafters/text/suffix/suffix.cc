@@ -4,13 +4,11 @@
 #include <cmath>
 #include <cstddef>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
@@ -152,24 +150,10 @@ DraftPlan Suffix::Sequence::Plan(const Context& context) {
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                               Workbench& bench) {
-  SuffixOptions options;
-  std::string mode = "path";
-  in.Between("depth", options.depth, 2, kMostDepth,
-             "The longest passage that is counted, match and draft together.");
-  options.max_tokens = options.depth;
-  in.AtLeast("max_tokens", options.max_tokens, 1,
-             "The most tokens that are drafted. Left out: `depth`.");
-  in.AtLeast("factor", options.factor, 0.0,
-             "The tokens that are drafted for each token of the match.");
-  in.Optional("offset", options.offset, "Tokens beside those of `factor`.");
-  in.Between("min_probability", options.min_probability, kLeastProbability, 1.0,
-             "The least share of the match's count that is drafted.");
-  in.OneOf("mode", mode, {"path", "tree"}, "What is drafted.");
-  options.as_tree = mode == "tree";
-  options.keep_texts = TakeKeeps(in);
-  TakeTexts(in, options.keep_texts, options.texts);
+using Options = SuffixOptions;
+
+BuiltDrafter Build(ParamsReader& in, Options options, Workbench& bench) {
+  if (!in.Has("max_tokens")) options.max_tokens = options.depth;
   BANYAN_ASSIGN_OR_RETURN(const SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   return std::make_unique<Suffix>(bench.target().vocab_size(), options, rule);
@@ -178,13 +162,29 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 }  // namespace
 
 DrafterRow SuffixRow() {
+  Keys<Options> keys;
+  keys.Between(
+      "depth", &Options::depth, 2, kMostDepth,
+      "The longest passage that is counted, match and draft together.");
+  keys.AtLeast("max_tokens", &Options::max_tokens, 1,
+               "The most tokens that are drafted. Left out: `depth`.");
+  keys.AtLeast("factor", &Options::factor, 0.0,
+               "The tokens that are drafted for each token of the match.");
+  keys.Optional("offset", &Options::offset, "Tokens beside those of `factor`.");
+  keys.Between("min_probability", &Options::min_probability, kLeastProbability,
+               1.0, "The least share of the match's count that is drafted.");
+  keys.OneOf("mode", &Options::as_tree, {"path", "tree"}, "What is drafted.");
+  AddReset(keys, &Options::keep_texts);
+  AddTexts(keys);
+  keys.Described(SamplingKey());
   return {
       .name = "suffix",
       .sentence =
           "SuffixDecoding: what followed earlier occurrences of the text's "
           "end, by counts; in this text or in earlier prompts.",
       .draw_kinds = EveryDrawKind(),
-      .build = Build,
+      .keys = keys.Rows(),
+      .build = keys.ReadFor(Build),
       .examples = {"{}",
                    "{mode: tree, depth: 4, factor: 2, offset: 1,"
                    " min_probability: 0.2}",

@@ -6,10 +6,9 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
+#include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
@@ -110,23 +109,12 @@ DraftPlan Trie::Sequence::Plan(const Context& context) {
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                               Workbench& bench) {
-  TrieOptions options;
-  in.Between("branch_length", options.branch_length, 1, kMostLength,
-             "The tokens of a branch after its match.");
-  in.Between("max_match", options.max_match, 1, kMostMatch,
-             "The most tokens that are matched.");
-  in.Between("nodes", options.nodes, 1, kMaxDraws,
-             "The most nodes that are drafted.");
-  in.AtLeast("max_output_nodes", options.limits.output_nodes, 1,
-             "The most nodes of one trie of outputs.");
-  in.Optional("max_nodes", options.limits.nodes,
-              "The most nodes of all tries of outputs together.");
+using Options = TrieOptions;
+
+BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
   in.Ensure(options.limits.nodes >= options.limits.output_nodes, "max_nodes",
             absl::StrCat("must be at least max_output_nodes, which is ",
                          options.limits.output_nodes));
-  options.keep_outputs = TakeKeeps(in);
   BANYAN_ASSIGN_OR_RETURN(const SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   return std::make_unique<Trie>(bench.target().vocab_size(), options, rule);
@@ -135,12 +123,29 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 }  // namespace
 
 DrafterRow TrieRow() {
+  Keys<Options> keys;
+  keys.Between("branch_length", &Options::branch_length, 1, kMostLength,
+               "The tokens of a branch after its match.");
+  keys.Between("max_match", &Options::max_match, 1, kMostMatch,
+               "The most tokens that are matched.");
+  keys.Between("nodes", &Options::nodes, 1, kMaxDraws,
+               "The most nodes that are drafted.");
+  keys.AtLeast(
+      "max_output_nodes",
+      [](Options& read) -> int& { return read.limits.output_nodes; }, 1,
+      "The most nodes of one trie of outputs.");
+  keys.Optional(
+      "max_nodes", [](Options& read) -> int& { return read.limits.nodes; },
+      "The most nodes of all tries of outputs together.");
+  AddReset(keys, &Options::keep_outputs);
+  keys.Described(SamplingKey());
   return {.name = "trie",
           .sentence =
               "PIA's lookahead: the most frequent continuations of the last "
               "tokens, in the prompt and in outputs.",
           .draw_kinds = EveryDrawKind(),
-          .build = Build,
+          .keys = keys.Rows(),
+          .build = keys.ReadFor(Build),
           .examples = {"{}",
                        "{branch_length: 1, max_match: 1, nodes: 2,"
                        " sampling: {temperature: 0.5}}"}};

@@ -39,8 +39,7 @@ absl::StatusOr<std::vector<Proposals>> Unigram::Propose(
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                               Workbench& bench) {
+BuiltDrafter Build(ParamsReader& in, Workbench& bench) {
   BANYAN_ASSIGN_OR_RETURN(CountsAndRule made, TakeCounts(in, bench));
   return std::make_unique<Unigram>(std::move(made.counts), made.rule);
 }
@@ -52,6 +51,7 @@ DrafterRow UnigramRow() {
       .name = "unigram",
       .sentence = "Unigrams: token frequencies from a file of counts.",
       .draw_kinds = EveryDrawKind(),
+      .keys = CountsKeys(),
       .build = Build,
       .examples = {"{counts: counts.safetensors}",
                    "{counts: counts.safetensors, sampling: {temperature: 0}}"}};
