@@ -22,10 +22,40 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/params.h"
 
 namespace banyan {
+
+// A key that a part reads, for people.
+struct KeyRow {
+  std::string name;
+  std::string type;           // "int, 2 to 256"
+  std::string fallback = {};  // the default; empty: there is none
+  bool required = false;
+  std::string sentence;
+};
+
+// What KeyRow says of a value of this kind: its type, and a default's text.
+inline std::string KeyType(const int& /*value*/) { return "int"; }
+inline std::string KeyType(const double& /*value*/) { return "number"; }
+inline std::string KeyType(const bool& /*value*/) { return "true or false"; }
+inline std::string KeyType(const std::string& /*value*/) { return "text"; }
+template <typename T>
+std::string KeyType(const std::vector<T>& /*value*/) {
+  return "list of " + KeyType(T{});
+}
+inline std::string KeyText(const int& value) { return absl::StrCat(value); }
+inline std::string KeyText(const double& value) { return absl::StrCat(value); }
+inline std::string KeyText(const bool& value) {
+  return value ? "true" : "false";
+}
+inline std::string KeyText(const std::string& value) { return value; }
+template <typename T>
+std::string KeyText(const std::vector<T>& /*value*/) {
+  return {};
+}
 
 // A function that adds a key takes its name, the member, and a sentence for the
 // documentation. The member is a pointer to a member of Options, or a function

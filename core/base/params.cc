@@ -161,21 +161,6 @@ std::string Beside(const Params& value, const std::string& path) {
       .string();
 }
 
-std::string KeyType(const int& /*value*/) { return "int"; }
-std::string KeyType(const double& /*value*/) { return "number"; }
-std::string KeyType(const bool& /*value*/) { return "true or false"; }
-std::string KeyType(const std::string& /*value*/) { return "text"; }
-std::string KeyType(const Params& /*value*/) { return "name or section"; }
-std::string KeyType(const std::map<int, double>& /*value*/) {
-  return "map from int to number";
-}
-std::string KeyText(const int& value) { return absl::StrCat(value); }
-std::string KeyText(const double& value) { return absl::StrCat(value); }
-std::string KeyText(const bool& value) { return value ? "true" : "false"; }
-std::string KeyText(const std::string& value) { return value; }
-std::string KeyText(const Params& /*value*/) { return {}; }
-std::string KeyText(const std::map<int, double>& /*value*/) { return {}; }
-
 std::string EitherOf(absl::Span<const absl::string_view> names) {
   std::string listed;
   for (std::size_t i = 0; i < names.size(); ++i)
@@ -187,34 +172,20 @@ std::string EitherOf(absl::Span<const absl::string_view> names) {
   return listed;
 }
 
-ParamsReader::ParamsReader(const Params& section, std::string what,
-                           std::vector<KeyRow>* log)
-    : section_(section), what_(std::move(what)), log_(log) {
+ParamsReader::ParamsReader(const Params& section, std::string what)
+    : section_(section), what_(std::move(what)) {
   if (section.kind() != Params::Kind::kMap &&
       section.kind() != Params::Kind::kNull)
     Note(section.Error(
         absl::StrCat(what_, ": expected a map, found ", Found(section))));
 }
 
-void ParamsReader::Log(KeyRow row, absl::string_view sentence) {
-  row.sentence = std::string(sentence);
-  log_->push_back(std::move(row));
-}
-
 bool ParamsReader::OneOf(absl::string_view key, std::string& out,
-                         absl::Span<const absl::string_view> names,
-                         absl::string_view sentence) {
-  const std::string listed = EitherOf(names);
-  if (log_ != nullptr) Log({std::string(key), listed, out}, sentence);
-  const bool found = Read(key, out);
+                         absl::Span<const absl::string_view> names) {
+  const bool found = Optional(key, out);
   Ensure(std::find(names.begin(), names.end(), out) != names.end(), key,
-         absl::StrCat("must be ", listed));
+         absl::StrCat("must be ", EitherOf(names)));
   return found;
-}
-
-void ParamsReader::Describe(absl::string_view key, absl::string_view type,
-                            absl::string_view sentence) {
-  if (log_ != nullptr) Log({std::string(key), std::string(type)}, sentence);
 }
 
 const Params* ParamsReader::Take(absl::string_view key) {

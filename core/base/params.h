@@ -114,101 +114,33 @@ absl::Status Convert(const Params& value, std::vector<T>& out) {
 // relative to the folder of the file that names it.
 std::string Beside(const Params& value, const std::string& path);
 
-// A key that a component reads, for people.
-struct KeyRow {
-  std::string name;
-  std::string type;      // "int, 2 to 256"
-  std::string fallback;  // the default; empty: there is none
-  bool required = false;
-  std::string sentence;
-};
-
-// What KeyRow says of a value of this kind: its type, and a default's text.
-std::string KeyType(const int& value);
-std::string KeyType(const double& value);
-std::string KeyType(const bool& value);
-std::string KeyType(const std::string& value);
-std::string KeyType(const Params& value);
-std::string KeyType(const std::map<int, double>& value);
-std::string KeyText(const int& value);
-std::string KeyText(const double& value);
-std::string KeyText(const bool& value);
-std::string KeyText(const std::string& value);
-std::string KeyText(const Params& value);
-std::string KeyText(const std::map<int, double>& value);
-
-template <typename T>
-std::string KeyType(const std::vector<T>& /*value*/) {
-  return "list of " + KeyType(T{});
-}
-template <typename T>
-std::string KeyText(const std::vector<T>& /*value*/) {
-  return {};
-}
-
 // "a, b or c".
 std::string EitherOf(absl::Span<const absl::string_view> names);
 
 // Reads one section, a map. Keeps the first error and gives it at the end, so
 // that a component reads straight through. An empty (null) section is a map
-// without keys. The Params must outlive the reader.
-//
-// A component says what each key is for where it reads the key, in a sentence
-// of its documentation (`banyan list NAME`).
+// without keys. The Params must outlive the reader. A part that users choose
+// reads its keys through Keys (keys.h), which documents them.
 class ParamsReader {
  public:
-  // `what` names the section in messages: "policy chain". `log` is null or
-  // hears of every key that is asked for.
-  ParamsReader(const Params& section, std::string what,
-               std::vector<KeyRow>* log = nullptr);
+  // `what` names the section in messages: "policy chain".
+  ParamsReader(const Params& section, std::string what);
 
   template <typename T>
-  void Required(absl::string_view key, T& out,
-                absl::string_view sentence = {}) {
-    if (log_ != nullptr)
-      Log({std::string(key), KeyType(out), {}, true}, sentence);
+  void Required(absl::string_view key, T& out) {
     if (const Params* value = TakeRequired(key)) Note(Convert(*value, out));
   }
   // Leaves `out` alone, and returns false, if the key is absent.
   template <typename T>
-  bool Optional(absl::string_view key, T& out,
-                absl::string_view sentence = {}) {
-    if (log_ != nullptr)
-      Log({std::string(key), KeyType(out), KeyText(out)}, sentence);
-    return Read(key, out);
-  }
-  // The same, with an error unless the value is so large, or lies between both.
-  template <typename T>
-  bool AtLeast(absl::string_view key, T& out, T least,
-               absl::string_view sentence = {}) {
-    if (log_ != nullptr)
-      Log({std::string(key), KeyType(out) + ", at least " + KeyText(least),
-           KeyText(out)},
-          sentence);
-    const bool found = Read(key, out);
-    Ensure(out >= least, key, "must be at least " + KeyText(least));
-    return found;
-  }
-  template <typename T>
-  bool Between(absl::string_view key, T& out, T least, T most,
-               absl::string_view sentence = {}) {
-    if (log_ != nullptr)
-      Log({std::string(key),
-           KeyType(out) + ", " + KeyText(least) + " to " + KeyText(most),
-           KeyText(out)},
-          sentence);
-    const bool found = Read(key, out);
-    Ensure(out >= least && out <= most, key,
-           "must lie between " + KeyText(least) + " and " + KeyText(most));
-    return found;
+  bool Optional(absl::string_view key, T& out) {
+    const Params* value = Take(key);
+    if (value == nullptr) return false;
+    Note(Convert(*value, out));
+    return true;
   }
   // One of these names.
   bool OneOf(absl::string_view key, std::string& out,
-             absl::Span<const absl::string_view> names,
-             absl::string_view sentence = {});
-  // For a key that is read otherwise (Take).
-  void Describe(absl::string_view key, absl::string_view type,
-                absl::string_view sentence);
+             absl::Span<const absl::string_view> names);
 
   // Whether the section has the key.
   bool Has(absl::string_view key) const {
@@ -233,18 +165,8 @@ class ParamsReader {
   absl::Status Finish() const;
 
  private:
-  void Log(KeyRow row, absl::string_view sentence);
-  template <typename T>
-  bool Read(absl::string_view key, T& out) {
-    const Params* value = Take(key);
-    if (value == nullptr) return false;
-    Note(Convert(*value, out));
-    return true;
-  }
-
   const Params& section_;
   std::string what_;
-  std::vector<KeyRow>* log_;
   std::vector<std::string> known_;
   absl::Status status_;
 };
