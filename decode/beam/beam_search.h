@@ -1,4 +1,4 @@
-// Beam search, plainly and with a draft model's beam (beam_search.cc).
+// Finds the likeliest texts by beam search, with a draft model or without.
 #ifndef BANYAN_DECODE_BEAM_BEAM_SEARCH_H_
 #define BANYAN_DECODE_BEAM_BEAM_SEARCH_H_
 
@@ -14,51 +14,41 @@
 
 namespace banyan {
 
+// With a draft model, its beam is `draft_width` texts wide, at least `width`,
+// and goes `gamma` tokens ahead of each pass of the target.
 struct BeamOptions {
-  int width = 4;  // texts that are kept
-  // A text counts its log-probability over its length to this power; 0 leaves
-  // that as it is.
+  int width = 4;
+  // The value of a text is its log-probability over its length to this power.
   double length_power = 0;
-  // With a draft model: the width of its beam, at least `width`, and how many
-  // tokens further it goes before each pass of the target.
   int draft_width = 8;
   int gamma = 4;
 };
 
-// A text that was found: the tokens after the prompt.
+// Holds the tokens after the prompt. The log-probability is natural and summed
+// in the order of the tokens. Texts are ranked by their value.
 struct FoundText {
   std::vector<TokenId> tokens;
-  double log_probability = 0;  // natural, summed in the tokens' order
-  double value = 0;  // that ranks it; the log-probability without length_power
-  bool ended = false;  // its last token is an end of text
+  double log_probability = 0;
+  double value = 0;
+  bool ended = false;
 
   friend bool operator==(const FoundText&, const FoundText&) = default;
 };
 
-// One pass of the target.
-struct BeamPass {
-  int rows = 0;        // that it scored
-  int draft_rows = 0;  // that the draft model scored before it
-  int draft_passes = 0;
-  int steps = 0;  // tokens by which the beam grew
-};
-
+// Holds the texts, the best first, and what the search took: passes of the
+// target, rows that each model scored, and steps, by which the beam grew one
+// token each. `rest_ns` is the time it took to choose texts.
 struct BeamFindings {
-  std::vector<FoundText> beam;  // the best first
+  std::vector<FoundText> beam;
   StopReason stopped = StopReason::kNone;
-  std::vector<BeamPass> passes;
-  std::int64_t prefill_ns = 0;  // of both models
+  int passes = 0;
+  int rows = 0;
+  int draft_rows = 0;
+  int steps = 0;
+  std::int64_t prefill_ns = 0;
   std::int64_t draft_ns = 0;
   std::int64_t target_ns = 0;
-  std::int64_t rest_ns = 0;  // choosing texts
-
-  // Over the passes: Sum(&BeamPass::rows).
-  int Sum(int BeamPass::*count) const {
-    int sum = 0;
-    for (const BeamPass& pass : passes) sum += pass.*count;
-    return sum;
-  }
-  std::int64_t SearchNs() const { return draft_ns + target_ns + rest_ns; }
+  std::int64_t rest_ns = 0;
 };
 
 // Returns the `width` likeliest texts that beam search finds after a prompt. It

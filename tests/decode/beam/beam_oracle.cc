@@ -77,6 +77,7 @@ OracleBeam SearchByTheBook(const Model& model,
              model.context_limit())
       found.stopped = StopReason::kContext;
     if (found.stopped != StopReason::kNone) return found;
+    for (const FoundText& text : found.beam) found.rows += text.ended ? 0 : 1;
     std::vector<Candidate> candidates =
         CandidatesOf(model, prompt, stop, options, found.beam);
     std::sort(candidates.begin(), candidates.end(),

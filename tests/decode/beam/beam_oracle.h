@@ -16,6 +16,7 @@ struct OracleBeam {
   std::vector<FoundText> beam;
   StopReason stopped = StopReason::kNone;
   int steps = 0;
+  int rows = 0;  // Each live text has one in each step.
 };
 
 OracleBeam SearchByTheBook(const Model& model,

@@ -22,7 +22,6 @@
 #include "core/model/model.h"
 #include "core/model/table_model.h"
 #include "core/prob/sampling_rule.h"
-#include "decode/beam/text_reader.h"
 #include "decode/sequence.h"
 #include "tests/conformance/toys.h"
 #include "tests/decode/beam/beam_oracle.h"
@@ -51,7 +50,7 @@ std::string Describe(const BeamOptions& options) {
 void ExpectBeam(const BeamFindings& found, const OracleBeam& expected,
                 const std::string& what) {
   EXPECT_EQ(found.stopped, expected.stopped) << what;
-  EXPECT_EQ(found.Sum(&BeamPass::steps), expected.steps) << what;
+  EXPECT_EQ(found.steps, expected.steps) << what;
   ASSERT_EQ(found.beam.size(), expected.beam.size()) << what;
   for (std::size_t i = 0; i < found.beam.size(); ++i) {
     EXPECT_EQ(found.beam[i].tokens, expected.beam[i].tokens) << what;
@@ -99,14 +98,10 @@ TEST(BeamSearch, IsThatOfTheBook) {
         MustSearch(*setting.target, nullptr, setting.prompt, setting.stop,
                    setting.options);
     ExpectBeam(found, expected, Describe(setting.options));
-    // A pass a step, and no row but those of texts.
-    EXPECT_EQ(found.passes.size(),
-              static_cast<std::size_t>(found.Sum(&BeamPass::steps)));
-    for (const BeamPass& pass : found.passes) {
-      EXPECT_EQ(pass.steps, 1);
-      EXPECT_LE(pass.rows, setting.options.width);
-      EXPECT_EQ(pass.draft_rows, 0);
-    }
+    // Each step takes one pass, which scores each live text and no other row.
+    EXPECT_EQ(found.passes, found.steps);
+    EXPECT_EQ(found.rows, expected.rows) << Describe(setting.options);
+    EXPECT_EQ(found.draft_rows, 0);
     for (const FoundText& text : found.beam) ++(text.ended ? ended : alive);
   }
   EXPECT_GT(ended, 50);
@@ -152,18 +147,14 @@ TEST(BeamSearch, WithADraftModelFindsWhatItFindsPlainly) {
           const BeamFindings found =
               MustSearch(*setting.target, drafter.get(), setting.prompt,
                          setting.stop, options);
-          ExpectBeam(found,
-                     {plain.beam, plain.stopped, plain.Sum(&BeamPass::steps)},
+          ExpectBeam(found, {plain.beam, plain.stopped, plain.steps},
                      absl::StrCat(Describe(options), ", drafter ", kind));
-          for (const BeamPass& pass : found.passes) {
-            EXPECT_GE(pass.steps, 1);
-            EXPECT_LE(pass.steps, gamma + 1);
-            EXPECT_LE(pass.rows, options.width + options.draft_width * gamma);
-            EXPECT_LE(pass.draft_passes, gamma);
-          }
+          EXPECT_GE(found.steps, found.passes);
+          EXPECT_LE(found.steps, found.passes * (gamma + 1));
+          EXPECT_LE(found.rows, found.passes * (options.width +
+                                                options.draft_width * gamma));
           ++searches;
-          saved += static_cast<int>(plain.passes.size()) -
-                   static_cast<int>(found.passes.size());
+          saved += plain.passes - found.passes;
         }
   }
   EXPECT_EQ(searches, 144 * 36);
@@ -197,12 +188,8 @@ TEST(BeamSearch, AcceptsAllThatTheTargetItselfDrafted) {
     const BeamFindings found =
         MustSearch(*target, target.get(), {6, 1}, {.max_new_tokens = 41},
                    {.width = 4, .draft_width = 4, .gamma = gamma});
-    int left = 41;
-    for (const BeamPass& pass : found.passes) {
-      EXPECT_EQ(pass.steps, std::min(gamma + 1, left));
-      left -= pass.steps;
-    }
-    EXPECT_EQ(left, 0);
+    EXPECT_EQ(found.steps, 41);
+    EXPECT_EQ(found.passes, (41 + gamma) / (gamma + 1));
   }
 }
 
@@ -213,9 +200,9 @@ TEST(BeamSearch, DraftsNoFurtherThanTheLimit) {
   for (int limit : {1, 2, 5}) {
     const BeamFindings found =
         MustSearch(*toy, toy.get(), {6, 1}, {.max_new_tokens = limit}, options);
-    ASSERT_EQ(found.passes.size(), 1U);
-    EXPECT_EQ(found.Sum(&BeamPass::draft_passes), limit - 1);
-    EXPECT_EQ(found.Sum(&BeamPass::rows), 1 + 3 * (limit - 1));
+    EXPECT_EQ(found.passes, 1);
+    EXPECT_EQ(found.draft_rows, limit == 1 ? 0 : 1 + 3 * (limit - 2));
+    EXPECT_EQ(found.rows, 1 + 3 * (limit - 1));
   }
 }
 
@@ -236,14 +223,15 @@ TEST(BeamSearch, AcceptsNothingOfAModelThatSaysOtherThings) {
   const BeamFindings found =
       MustSearch(*target, &other, {6, 1}, {.max_new_tokens = 20},
                  {.width = 3, .draft_width = 6, .gamma = 4});
-  EXPECT_EQ(found.passes.size(), 20U);
+  EXPECT_EQ(found.passes, 20);
   ExpectBeam(
       found,
       SearchByTheBook(*target, {6, 1}, {.max_new_tokens = 20}, {.width = 3}),
       "other things");
-  // Texts that were scored are not scored again; those drafted are.
-  EXPECT_EQ(found.passes[0].rows, 1 + 3 + 6 * 3);
-  EXPECT_EQ(found.passes[5].rows, 3 + 6 * 4);
+  // Each pass scores the live texts and the drafted ones, and no text again.
+  int rows = 1 + 3 + 6 * 3;
+  for (int left = 19; left > 0; --left) rows += 3 + 6 * std::min(4, left - 1);
+  EXPECT_EQ(found.rows, rows);
 }
 
 // Texts that end keep their places; a better one may still push them out.
@@ -314,8 +302,7 @@ TEST(BeamSearch, EndsWithTheContextAndGoesOnWithoutTheDrafts) {
       const BeamFindings found =
           MustSearch(*target, drafter.get(), prompt, stop, options);
       ExpectBeam(found, expected, absl::StrCat(limit, " and ", drafts));
-      EXPECT_EQ(found.Sum(&BeamPass::draft_passes) > 0,
-                drafts >= 3 && limit > 3);
+      EXPECT_EQ(found.draft_rows > 0, drafts >= 3 && limit > 3);
     }
   }
 }
@@ -332,7 +319,7 @@ TEST(BeamSearch, ScoresAgainWhatItHadToDrop) {
   ExpectBeam(found, SearchByTheBook(*target, {6, 1}, stop, options), "dropped");
   const BeamFindings roomy =
       MustSearch(*toy, drafter.get(), {6, 1}, stop, options);
-  EXPECT_GT(found.Sum(&BeamPass::rows), roomy.Sum(&BeamPass::rows));
+  EXPECT_GT(found.rows, roomy.rows);
 }
 
 TEST(BeamSearch, OfNoTokensIsThePrompt) {
@@ -342,7 +329,7 @@ TEST(BeamSearch, OfNoTokensIsThePrompt) {
   EXPECT_EQ(found.stopped, StopReason::kLength);
   ASSERT_EQ(found.beam.size(), 1U);
   EXPECT_TRUE(found.beam[0] == FoundText());
-  EXPECT_TRUE(found.passes.empty());
+  EXPECT_EQ(found.passes, 0);
 }
 
 TEST(BeamSearch, RefusesWhatMakesNoSense) {
@@ -364,10 +351,12 @@ TEST(BeamSearch, RefusesWhatMakesNoSense) {
   expect({.length_power = std::numeric_limits<double>::quiet_NaN()}, nullptr,
          "at least 0, found nan");
   expect({.width = 4, .draft_width = 3}, draft,
-         "at least as wide as the beam, 4, found 3");
-  expect({.gamma = 0}, draft, "a gamma of at least 1, found 0");
-  expect({.draft_width = 1025}, draft,
-         "a draft beam of 1025 for 4 steps is more than 4096 texts");
+         "a draft width from the width, 4, to 4096, found 3");
+  expect({.draft_width = 5000}, draft, "to 4096, found 5000");
+  expect({.gamma = 0}, draft,
+         "a gamma from 1 to 512, for at most 4096 draft "
+         "texts, found 0");
+  expect({.draft_width = 1025}, draft, "a gamma from 1 to 3, ");
   expect({}, nullptr, "the prompt is empty", {});
   const auto other = Toy({.vocab_size = 4});
   expect({}, other.get(),
@@ -396,68 +385,6 @@ TEST(BeamSearch, FailsAsItsModelsDo) {
               HasSubstr("no token is left"));
   EXPECT_THAT(std::string(search(*toy, &dead).message()),
               HasSubstr("no token is left"));
-}
-
-using Text = TextReader::Text;
-
-TextReader ReadFrom(const Model& model, const std::vector<TokenId>& prompt) {
-  auto started = Sequence::Start(model, {.tokens = prompt}, {});
-  Check(started.ok(), started.status().message());
-  return TextReader(*std::move(started));
-}
-
-TEST(TextReader, ScoresEachTextOnceWhileItMayBeAskedFor) {
-  const auto toy = Toy({.vocab_size = 5});
-  TextReader reader = ReadFrom(*toy, {5, 3, 1});
-  const Text right = {4};
-  const Text below = {2, 0};
-  EXPECT_EQ(reader.Read({below}).value(), 3);  // with what it begins with
-  EXPECT_EQ(reader.Read({below}).value(), 0);
-  EXPECT_EQ(reader.Read({right, below}).value(), 1);
-  const auto expect_row = [&](const Text& read) {
-    std::vector<TokenId> text = {5, 3, 1};
-    text.insert(text.end(), read.begin(), read.end());
-    EXPECT_EQ(reader.LogitsAfter(read).value(), LogitsAfter(*toy, text));
-  };
-  expect_row(below);
-  expect_row(right);
-  // Both live: all rows stay, none is scored again.
-  ASSERT_TRUE(reader.Keep({below, right}).ok());
-  const Text next = {2, 0, 1};
-  const Text other = {4, 1};
-  EXPECT_EQ(reader.Read({next, other}).value(), 2);
-  expect_row(next);
-  expect_row(other);
-  // One live: what leads to it is committed, the other is forgotten.
-  ASSERT_TRUE(reader.Keep({next}).ok());
-  EXPECT_TRUE(reader.has_read(next));
-  EXPECT_FALSE(reader.has_read(other));
-  const Text last = {2, 0, 1, 3};
-  EXPECT_EQ(reader.Read({last}).value(), 1);
-  expect_row(last);
-}
-
-// The rows of texts that fell away are more than the context holds: all go, and
-// what is still needed of them is scored again.
-TEST(TextReader, DropsItsRowsBeforeTheyAreTooMany) {
-  const auto toy = Limited(Toy({.vocab_size = 5}), 6);
-  TextReader reader = ReadFrom(*toy, {5, 1});
-  std::vector<Text> texts;
-  for (TokenId token : {0, 1, 2, 3}) {
-    texts.push_back({token});
-    texts.push_back({token, 0});
-  }
-  EXPECT_EQ(reader.Read(texts).value(), 9);
-  // Five rows are nobody's: two are live, two lead there, one is the root's.
-  ASSERT_TRUE(reader.Keep({texts[1], texts[3]}).ok());
-  EXPECT_EQ(reader.Read({{0, 0, 2}}).value(), 1);
-  // Now one live and the other's rows: 8, with the root's.
-  const Text second = {1, 0, 2};
-  const Text third = {1, 0, 3};
-  EXPECT_EQ(reader.Read({second, third}).value(), 2);
-  ASSERT_TRUE(reader.Keep({second, third}).ok());
-  // Their rows were lost; the text {1, 0} was not.
-  EXPECT_EQ(reader.Read({{1, 0, 2, 0}}).value(), 2);
 }
 
 }  // namespace

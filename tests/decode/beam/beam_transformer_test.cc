@@ -45,7 +45,7 @@ int ExpectTheBooks(const Model& target, const Model& drafter,
                 expected.beam[i].log_probability)
           << i;
     }
-    passes[drafts ? 1 : 0] = static_cast<int>(found->passes.size());
+    passes[drafts ? 1 : 0] = found->passes;
   }
   return passes[0] - passes[1];
 }
