@@ -11,8 +11,8 @@
 #include <sstream>
 #include <string>
 
+#include "core/text/shell_word.h"
 #include "nlohmann/json.hpp"
-#include "tests/support/shell_word.h"
 
 namespace banyan {
 namespace {

@@ -9,10 +9,10 @@
 #include "absl/types/span.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
+#include "core/text/shell_word.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/checkpoint/files.h"
-#include "tests/support/shell_word.h"
 
 namespace banyan {
 namespace {

@@ -9,9 +9,9 @@
 #include <fstream>
 #include <string>
 
+#include "core/text/shell_word.h"
 #include "gmock/gmock.h"
 #include "tests/core/tokenizer/support.h"
-#include "tests/support/shell_word.h"
 
 namespace banyan {
 namespace {
