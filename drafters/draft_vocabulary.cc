@@ -113,7 +113,8 @@ KeyRow VocabularyKey() {
       .type = "file or all",
       .sentence =
           "Trimmed draft vocabulary (FR-Spec): computes logits for the tokens "
-          "in this file only, written by banyan count --top. Makes drafting "
+          "in this file only, written by banyan make counts --top. Makes "
+          "drafting "
           "cheaper; the output distribution is unchanged. Left out: "
           "vocabulary.json in the model's folder, or all tokens if it has "
           "none."};

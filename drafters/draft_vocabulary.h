@@ -1,7 +1,7 @@
 // The tokens that a drafter has logits for, where they are not all: those of a
-// file that `banyan count --top` writes. The key `vocabulary` names it; left
-// out, it is the vocabulary.json in the folder of the drafter's model, if that
-// has one. `vocabulary: all` is all tokens.
+// file that `banyan make counts --top` writes. The key `vocabulary` names it;
+// left out, it is the vocabulary.json in the folder of the drafter's model, if
+// that has one. `vocabulary: all` is all tokens.
 //
 //   {"tokenizer": "0123456789abcdef", "vocab_size": 49152, "tokens": [0, 2, 7]}
 //

@@ -19,8 +19,8 @@
 
 namespace banyan {
 
-// What `banyan search` chooses for a drafter: an exit of the target's layers,
-// or the blocks that are left out.
+// What `banyan make layers` chooses for a drafter: an exit of the target's
+// layers, or the blocks that are left out.
 enum class SearchOver { kNothing, kExits, kBlocks };
 
 // For a drafter that reads heads trained for its target; null: it cannot.

@@ -86,7 +86,7 @@ class Drafters(stages.Stages):
         self.call("talk", "--target", self.target, "--tokens", options.tokens,
                   "--out", self.path("corpus"), "--weights", options.weights,
                   "--program", options.program)
-        self.banyan("count", "--model", self.target, "--top", options.kept,
+        self.banyan("make", "counts", "--model", self.target, "--top", options.kept,
                     "--out", self.path("vocabulary.json"),
                     self.out / "corpus" / "train.jsonl")
 

@@ -261,7 +261,7 @@ class Talk:
 
     def _texts(self, lists):
         lines = "".join(" ".join(map(str, ids)) + "\n" for ids in lists)
-        found = self._run("tokenize", "--model", self.options.target, "--decode",
+        found = self._run("text", "tokenize", "--model", self.options.target, "--decode",
                           "--lines", "--no-special", "--json", given=lines)
         texts = [line["text"] for line in _json_lines(found)]
         if len(texts) != len(lists):
@@ -271,7 +271,7 @@ class Talk:
     def _ids(self, texts):
         """The ids of each text, which may be empty."""
         lines = "".join(text + "\n" for text in texts)
-        found = self._run("tokenize", "--model", self.options.target, "--lines",
+        found = self._run("text", "tokenize", "--model", self.options.target, "--lines",
                           "--no-special", "--json", given=lines)
         lists = [line["ids"] for line in _json_lines(found)]
         if len(lists) != len(texts):

@@ -1,6 +1,6 @@
 """A trimmed output vocabulary (`--vocabulary FILE`, FR-Spec, arXiv:2502.14856).
 
-`banyan count --top` writes the file. Target and drafter are compared on its tokens
+`banyan make counts --top` writes the file. Target and drafter are compared on its tokens
 alone, at a fraction of the cost of all logits. A copy of it beside the model makes
 the drafter draft only these tokens.
 """
@@ -16,7 +16,7 @@ BESIDE = "vocabulary.json"
 
 
 def add_arguments(parser, does="train on the logits of these tokens only (written "
-                  f"by banyan count --top); it is copied to {BESIDE} beside the "
+                  f"by banyan make counts --top); it is copied to {BESIDE} beside the "
                   "model, which then drafts only them"):
     parser.add_argument("--vocabulary", metavar="FILE", help=does)
 

@@ -89,7 +89,8 @@ absl::StatusOr<std::unique_ptr<CorpusIndex>> CorpusIndex::Open(
       std::filesystem::exists(absl::StrCat(folder, "/", kBuildingFile), none))
     return absl::NotFoundError(absl::StrCat(
         folder, "/", kIndexFile, ": the index is not whole yet: found ",
-        kBuildingFile, "; `banyan index` as it was started goes on with it"));
+        kBuildingFile,
+        "; `banyan make index` as it was started goes on with it"));
   BANYAN_RETURN_IF_ERROR(manifest.status());
   auto index = absl::WrapUnique(new CorpusIndex(folder, *std::move(manifest)));
   for (std::size_t i = 0; i < index->manifest_.shards.size(); ++i)

@@ -148,8 +148,8 @@ absl::Status ReadManifest(const JsonAt& json, IndexManifest& manifest) {
   std::int64_t number = 0;
   BANYAN_ASSIGN_OR_RETURN(number, json.At("version").Int());
   if (number != kVersion)
-    return json.At("version").Expected(
-        absl::StrCat(kVersion, "; build the index again with `banyan index`"));
+    return json.At("version").Expected(absl::StrCat(
+        kVersion, "; build the index again with `banyan make index`"));
   BANYAN_RETURN_IF_ERROR(json.HasOnly(kKeys));
   BANYAN_ASSIGN_OR_RETURN(manifest.tokenizer, json.At("tokenizer").String());
   BANYAN_RETURN_IF_ERROR(

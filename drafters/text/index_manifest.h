@@ -1,4 +1,4 @@
-// The format of a corpus index: a folder that `banyan index` writes
+// The format of a corpus index: a folder that `banyan make index` writes
 // (experiments/tools/index) and the drafter rest reads (corpus_index.h).
 //
 //   index.json      what the folder holds, as below

@@ -1,5 +1,5 @@
 // How often each token stands in some texts, and each one after another: what
-// `banyan count` writes and the drafters unigram and bigram read.
+// `banyan make counts` writes and the drafters unigram and bigram read.
 //
 // The file is in the safetensors format, with exactly these tensors, for a
 // vocabulary of V and N pairs of tokens that were seen:

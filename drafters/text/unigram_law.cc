@@ -53,9 +53,10 @@ absl::StatusOr<Proposal> UnigramLaw::After(DrawKind draw_kind,
 }
 
 std::vector<KeyRow> CountsKeys() {
-  return {NameKey("counts",
-                  "A file that `banyan count` wrote, relative to this one."),
-          SamplingKey()};
+  return {
+      NameKey("counts",
+              "A file that `banyan make counts` wrote, relative to this one."),
+      SamplingKey()};
 }
 
 absl::StatusOr<CountsAndRule> TakeCounts(ParamsReader& in, Workbench& bench) {

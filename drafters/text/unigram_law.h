@@ -1,7 +1,7 @@
 // UnigramLaw: the distribution of the tokens of some texts. Drafters that read
-// a file of counts (`banyan count`) propose it where they know nothing of the
-// token before. A token that was never seen has no mass. The rule applies as
-// CountRule says.
+// a file of counts (`banyan make counts`) propose it where they know nothing of
+// the token before. A token that was never seen has no mass. The rule applies
+// as CountRule says.
 #ifndef BANYAN_DRAFTERS_TEXT_UNIGRAM_LAW_H_
 #define BANYAN_DRAFTERS_TEXT_UNIGRAM_LAW_H_
 

@@ -155,18 +155,19 @@ absl::Status Run(Options options) {
 
 void AddBeamCommand(CommandLine& line) {
   Command command = line.Add(
-      "beam",
-      "Finds the likeliest texts by beam search; with a draft model, the same "
-      "texts in fewer passes. The texts go to standard output, a summary to "
-      "standard error.",
-      "  banyan beam --model models/pycode-target --prompt 'def add(a, b):' "
-      "\\\n"
-      "      --drafter models/pycode-draft-2 --max-new-tokens 32");
+      {.name = "beam",
+       .sentence = "Finds the likeliest texts by beam search.",
+       .more = "With a draft model it finds the same texts in fewer passes. "
+               "The texts go to standard output, a summary to standard error.",
+       .example = "  banyan beam --model models/pycode-target --prompt 'def "
+                  "add(a, b):' \\\n"
+                  "      --drafter models/pycode-draft-2 --max-new-tokens "
+                  "32"});
   const auto options = std::make_shared<Options>();
   AddModelOptions(command, options->model);
   AddTokenInput(command, "--prompt", options->prompt);
   AddChatOption(command, options->prompt);
-  command.Option("--width", &options->beam.width, "Texts that are kept")
+  command.Option("--width", &options->beam.width, "Texts that are kept.")
       .AtLeast(1)
       .ShowDefault();
   command
@@ -176,18 +177,20 @@ void AddBeamCommand(CommandLine& line) {
       .NotEmpty("a directory");
   command
       .Option("--draft-width", &options->draft_width,
-              "Texts that the drafter keeps, at least --width; twice as many "
-              "if not given.")
-      .AtLeast(1);
-  command.Option("--gamma", &options->beam.gamma, "Tokens that it goes ahead")
+              "Texts that the drafter keeps, at least --width.")
+      .AtLeast(1)
+      .ShowDefault("twice --width");
+  command.Option("--gamma", &options->beam.gamma, "Tokens that it goes ahead.")
       .AtLeast(1)
       .ShowDefault();
-  command.Option("--length-power", &options->length_power,
-                 "Rank texts by their log-probability over their length to "
-                 "this power; 0, the default, leaves it as it is.");
+  command
+      .Option("--length-power", &options->length_power,
+              "Rank texts by their log-probability over their length to "
+              "this power; 0 leaves it as it is.")
+      .ShowDefault("0");
   command
       .Option("--max-new-tokens", &options->stop.max_new_tokens,
-              "The most tokens of a text")
+              "The most tokens of a text.")
       .AtLeast(1)
       .ShowDefault();
   command.Flag("--ignore-eos", &options->ignore_eos,

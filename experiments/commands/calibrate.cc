@@ -86,13 +86,15 @@ absl::Status Run(const Options& options) {
 
 void AddCalibrateCommand(CommandLine& line) {
   Command command = line.Add(
-      "calibrate",
-      "Measures how often a method's draws are accepted, by rank, and how "
-      "often heads are right. Tree policies read the result.",
-      "  banyan calibrate --model models/pycode-target --prompts 4 \\\n"
-      "      --method configs/methods/chain.yaml \\\n"
-      "      --workload experiments/workloads/pycode.jsonl --out "
-      "acceptance.yaml");
+      {.name = "calibrate",
+       .sentence = "Measures how often a method's draws are accepted, by rank.",
+       .more = "It also measures how often heads are right. Tree policies read "
+               "the result.",
+       .example =
+           "  banyan calibrate --model models/pycode-target --prompts 4 \\\n"
+           "      --method configs/methods/chain.yaml \\\n"
+           "      --workload experiments/workloads/pycode.jsonl --out "
+           "acceptance.yaml"});
   const auto options = std::make_shared<Options>();
   AddModelOptions(command, options->model);
   command
@@ -106,22 +108,24 @@ void AddCalibrateCommand(CommandLine& line) {
   AddPromptsAsChats(command, options->chat);
   command.Option("--out", &options->out, "The calibration, YAML.").Required();
   command.Option("--temperature", &options->temperature,
-                 "Instead of the method's.");
-  command.Option("--ranks", &options->ranks, "Draws at a node")
+                 "The temperature instead of the method's.");
+  command.Option("--ranks", &options->ranks, "Draws at a node.")
       .Within(1, 64)
       .ShowDefault();
   command
       .Option("--prompts", &options->prompts,
-              "Prompts of the workload; 0, the default, is all.")
-      .AtLeast(0);
+              "Prompts of the workload; 0 is all.")
+      .AtLeast(0)
+      .ShowDefault();
   command
       .Option("--max-new-tokens", &options->max_new_tokens,
-              "Tokens after each prompt")
+              "Tokens after each prompt.")
       .AtLeast(1)
       .ShowDefault();
   command.Flag("--timed", &options->timed,
                "Also time a drafted level, for a policy's draft_ms.");
-  command.Option("--seed", &options->seed, "0 if not given.");
+  command.Option("--seed", &options->seed, "The seed of the draws.")
+      .ShowDefault();
   command.OnCall([options] { return Run(*options); });
 }
 

@@ -200,10 +200,12 @@ absl::Status Check(const Options& options) {
 }  // namespace
 
 void AddCheckCommand(CommandLine& line) {
-  Command command = line.Add("check",
-                             "Checks an experiment's keys, models, methods and "
-                             "prompts, lists its cells and estimates its time.",
-                             "  banyan check configs/hello.yaml");
+  Command command = line.Add(
+      {.name = "check",
+       .sentence =
+           "Checks an experiment, lists its cells and estimates its time.",
+       .more = "It reads the experiment's keys, models, methods and prompts.",
+       .example = "  banyan check configs/hello.yaml"});
   const auto options = std::make_shared<Options>();
   AddExperimentOptions(command, options->experiment);
   command

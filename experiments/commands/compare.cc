@@ -47,23 +47,24 @@ absl::Status CompareRuns(const Options& options) {
 }  // namespace
 
 void AddCompareCommand(CommandLine& line) {
-  Command command = line.Add(
-      "compare",
-      "Compares two runs cell by cell over the prompts that both have, by "
-      "speedup over each run's own plain decoding.",
-      "  banyan run configs/hello.yaml --out out/hello\n"
-      "  banyan run configs/hello.yaml --out out/again\n"
-      "  banyan compare out/hello out/again");
+  Command command =
+      line.Add({.name = "compare",
+                .sentence = "Compares two runs cell by cell.",
+                .more = "It compares the speedups over each run's own plain "
+                        "decoding, on the prompts that both runs have.",
+                .example = "  banyan run configs/hello.yaml --out out/hello\n"
+                           "  banyan run configs/hello.yaml --out out/again\n"
+                           "  banyan compare out/hello out/again"});
   const auto options = std::make_shared<Options>();
-  command.Option("A", &options->a, "Record file, or a directory of them")
+  command.Option("A", &options->a, "Record file, or a directory of them.")
       .Required();
   command
-      .Option("B", &options->b, "Record file or directory to compare with it")
+      .Option("B", &options->b, "Record file or directory to compare with it.")
       .Required();
-  command.Option("--cell", &options->compare.cell, "Only this cell");
+  command.Option("--cell", &options->compare.cell, "Only this cell.");
   command.Flag("--mixed", &options->compare.mixed,
                "Even if workloads, chat templates, devices or instruction "
-               "sets differ, or a run is of several machines");
+               "sets differ, or a run is of several machines.");
   command.Flag("--json", &options->json, "Print JSON.");
   command.OnCall([options] { return CompareRuns(*options); });
 }

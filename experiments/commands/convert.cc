@@ -71,11 +71,13 @@ absl::Status Convert(const Options& options) {
 
 void AddConvertCommand(CommandLine& line) {
   Command command = line.Add(
-      "convert",
-      "Writes a GGUF file as a Hugging Face directory: config.json, "
-      "tokenizer.json and model.safetensors. Every option that takes a model's "
-      "directory takes a GGUF file as well.",
-      "  banyan convert tests/goldens/gguf/llama.gguf --out converted");
+      {.name = "convert",
+       .sentence = "Writes a GGUF file as a Hugging Face directory.",
+       .more = "The directory has config.json, tokenizer.json and "
+               "model.safetensors. Every option that takes a model's directory "
+               "takes a GGUF file as well.",
+       .example =
+           "  banyan convert tests/goldens/gguf/llama.gguf --out converted"});
   const auto options = std::make_shared<Options>();
   command.Option("FILE", &options->file, "The GGUF file.").Required();
   command

@@ -304,16 +304,19 @@ absl::Status Run(const Options& options) {
 
 void AddDoctorCommand(CommandLine& line) {
   Command command = line.Add(
-      "doctor",
-      "Checks whether an EAGLE head is read as intended: prints its agreement "
-      "with the target as its files say, and under each alternative "
-      "convention. With --drafter it checks whether a small model fits the "
-      "target: tokens, chat template, context and agreement.",
-      "  banyan doctor --model models/pycode-target --head "
-      "models/pycode-eagle3\n"
-      "  banyan doctor --model models/pycode-target --drafter "
-      "models/pycode-draft-2 \\\n"
-      "      --workload experiments/workloads/pycode.jsonl --prompts 4");
+      {.name = "doctor",
+       .sentence =
+           "Checks whether an EAGLE head or a small model fits a target.",
+       .more = "Of a head it prints the agreement with the target as the "
+               "head's files say, and under each alternative convention. Of a "
+               "small model (--drafter) it checks tokens, chat template, "
+               "context and agreement.",
+       .example =
+           "  banyan doctor --model models/pycode-target --head "
+           "models/pycode-eagle3\n"
+           "  banyan doctor --model models/pycode-target --drafter "
+           "models/pycode-draft-2 \\\n"
+           "      --workload experiments/workloads/pycode.jsonl --prompts 4"});
   const auto options = std::make_shared<Options>();
   AddModelOptions(command, options->model);
   command.Option("--head", &options->head, "The head's directory.");

@@ -276,25 +276,26 @@ absl::Status Exact(const Options& options) {
 }  // namespace
 
 void AddExactCommand(CommandLine& line) {
-  Command command =
-      line.Add("exact",
-               "Computes the exact output distribution of a method on a toy "
-               "model, by enumeration. For several files it prints a table.",
-               "  banyan exact configs/exact/tree_multi_round.yaml");
-  line.Renamed("law", "exact");
+  Command command = line.Add(
+      {.name = "exact",
+       .sentence =
+           "Computes a method's exact output distribution on a toy model.",
+       .more = "It enumerates all that can happen. For several files it prints "
+               "a table.",
+       .example = "  banyan exact configs/exact/tree_multi_round.yaml"});
   const auto options = std::make_shared<Options>();
   command
       .Option("FILE", &options->files,
               "YAML: vocab, horizon, target, drafters, policy or trunks, "
               "verifier; optional sampling, control, max_branches "
-              "(docs/formats.md; examples in configs/exact)")
+              "(docs/formats.md; examples in configs/exact).")
       .Required();
   command.Flag("--json", &options->json,
                "Print JSON: an object, or a list of them.");
   command.Flag("--record", &options->record,
                "Add what was proven to the proof record, decode/proofs.txt, "
                "from the project's root. Runs of a program built after that "
-               "call such methods proven");
+               "call such methods proven.");
   command.OnCall([options] { return Exact(*options); });
 }
 

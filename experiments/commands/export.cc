@@ -60,13 +60,15 @@ absl::Status Export(const Options& options) {
 }  // namespace
 
 void AddExportCommand(CommandLine& line) {
-  Command command =
-      line.Add("export", "Writes records for other programs.",
-               "  banyan run configs/hello.yaml --out out/hello\n"
-               "  banyan export out/hello --format jsonl --out hello.jsonl");
+  Command command = line.Add(
+      {.name = "export",
+       .sentence = "Writes records for other programs.",
+       .example =
+           "  banyan run configs/hello.yaml --out out/hello\n"
+           "  banyan export out/hello --format jsonl --out hello.jsonl"});
   const auto options = std::make_shared<Options>();
   command
-      .Option("PATH", &options->paths, "Record files, or directories of them")
+      .Option("PATH", &options->paths, "Record files, or directories of them.")
       .Required();
   command
       .Option("--format", &options->format,
@@ -74,11 +76,11 @@ void AddExportCommand(CommandLine& line) {
               "of python/ reads record files themselves); context: where, "
               "how and by what experiment; spec-bench: Spec-Bench's answers; "
               "acceptance: the rates that vLLM's synthetic_acceptance_rates "
-              "takes, by cell")
+              "takes, by cell.")
       .OneOf({"jsonl", "context", "spec-bench", "acceptance"})
       .ShowDefault();
-  command.Option("--cell", &options->cell, "Only this cell");
-  command.Option("--out", &options->out, "Write to this file");
+  command.Option("--cell", &options->cell, "Only this cell.");
+  command.Option("--out", &options->out, "Write to this file.");
   command.OnCall([options] { return Export(*options); });
 }
 

@@ -41,24 +41,26 @@ absl::Status Write(const Options& options) {
 
 void AddFastestCommand(CommandLine& line) {
   Command command = line.Add(
-      "fastest",
-      "Finds the fastest chain length of each drafter, by target and "
-      "temperature. An experiment reads the result as compare.chains. With "
-      "--acceptance, counts accepted draft tokens instead; from these counts "
-      "an experiment predicts chain lengths and tree sizes (compare.chains: "
-      "measured).",
-      "  banyan run configs/hello.yaml --out out/hello\n"
-      "  banyan fastest out/hello --out chains.yaml\n"
-      "  banyan fastest --acceptance out/hello --out acceptance.yaml");
+      {.name = "fastest",
+       .sentence = "Finds the fastest chain length of each drafter.",
+       .more =
+           "It finds one for each target and temperature. An experiment reads "
+           "the result as compare.chains. With --acceptance it counts accepted "
+           "draft tokens instead; from these counts an experiment predicts "
+           "chain lengths and tree sizes (compare.chains: measured).",
+       .example =
+           "  banyan run configs/hello.yaml --out out/hello\n"
+           "  banyan fastest out/hello --out chains.yaml\n"
+           "  banyan fastest --acceptance out/hello --out acceptance.yaml"});
   const auto options = std::make_shared<Options>();
   command
       .Option("PATH", &options->paths,
               "Record files of chains of several lengths, or directories "
-              "of them")
+              "of them.")
       .Required();
   command.Flag("--acceptance", &options->acceptance,
                "Count accepted draft tokens by depth and rank instead.");
-  command.Option("--out", &options->out, "Write to this file");
+  command.Option("--out", &options->out, "Write to this file.");
   command.OnCall([options] { return Write(*options); });
 }
 

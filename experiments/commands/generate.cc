@@ -238,33 +238,36 @@ absl::Status RunGenerate(const GenerateOptions& options) {
 
 void AddGenerateCommand(CommandLine& line) {
   Command command = line.Add(
-      "generate",
-      "Generates text by plain decoding or by a speculative method. The text "
-      "goes to standard output as it is generated, a summary to standard "
-      "error. With --chat only the answers are printed, and a second --prompt "
-      "is the user's next message.",
-      "  banyan generate --model models/pycode-target --prompt 'def add(a, "
-      "b):' "
-      "\\\n"
-      "      --method configs/methods/specinfer_2.yaml --max-new-tokens 48\n"
-      "  banyan generate --model models/pycode-target --chat vicuna "
-      "--max-new-tokens 24 \\\n"
-      "      --system 'Be brief.' --prompt 'def add(a, b):' --prompt 'class "
-      "Tree:'");
+      {.name = "generate",
+       .sentence =
+           "Generates text by plain decoding or by a speculative method.",
+       .more = "The text goes to standard output as it is generated, a summary "
+               "to standard error. With --chat only the answers are printed, "
+               "and a second --prompt is the user's next message.",
+       .example = "  banyan generate --model models/pycode-target --prompt "
+                  "'def add(a, b):' \\\n"
+                  "      --method configs/methods/specinfer_2.yaml "
+                  "--max-new-tokens 48\n"
+                  "  banyan generate --model models/pycode-target --chat "
+                  "vicuna \\\n"
+                  "      --max-new-tokens 24 --system 'Be brief.' \\\n"
+                  "      --prompt 'def add(a, b):' --prompt 'class Tree:'"});
   const auto options = std::make_shared<GenerateOptions>();
   AddModelOptions(command, options->model);
   AddRanksOptions(command, options->model.ranks);
   AddTokenInput(command, "--prompt", options->prompt);
   AddChatOption(command, options->prompt);
-  command.Option("--max-new-tokens", &options->max_new_tokens,
-                 "The most tokens to generate; 128 if not given.");
+  command
+      .Option("--max-new-tokens", &options->max_new_tokens,
+              "The most tokens to generate.")
+      .ShowDefault();
   command.Flag("--ignore-eos", &options->ignore_eos,
                "Continue after a token that ends the text.");
   for (std::size_t i = 0; i < kSamplingFlags.size(); ++i)
     command.Option(kSamplingFlags[i].option, &options->sampling[i],
                    kSamplingFlags[i].help);
-  command.Option("--seed", &options->seed,
-                 "Seed of the draws; 0 if not given.");
+  command.Option("--seed", &options->seed, "The seed of the draws.")
+      .ShowDefault();
   command
       .Option("--method", &options->method,
               "YAML: a speculative method (docs/formats.md; examples "
@@ -272,8 +275,10 @@ void AddGenerateCommand(CommandLine& line) {
       .NotEmpty("a file");
   command
       .Option("--color", &options->color,
-              "auto (the default: if a terminal shows it), always, never.")
-      .OneOf({"auto", "always", "never"});
+              "Whether colours show which tokens were accepted; with auto they "
+              "do on a terminal.")
+      .OneOf({"auto", "always", "never"})
+      .ShowDefault();
   command.Flag("--json", &options->json,
                "Print JSON instead of the text and the summary.");
   command.OnCall([options] { return RunGenerate(*options); });

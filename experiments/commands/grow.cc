@@ -212,11 +212,14 @@ void AddSizes(Command& command, SizeWish& wish) {
 
 void AddGrowCommand(CommandLine& line) {
   Command command = line.Add(
-      "grow",
-      "Pads a small model to a larger one's size: same outputs, the larger "
-      "model's cost. Acceptance is then real at any ratio of costs. Padding is "
-      "zeros where it would be read, noise elsewhere.",
-      "  banyan grow --model models/pycode-target --hidden 384 --out grown");
+      {.name = "grow",
+       .sentence =
+           "Pads a small model to a larger one's size with equal outputs.",
+       .more = "Its cost is then the larger model's, and acceptance is real at "
+               "any ratio of costs. Padding is zeros where it would be read, "
+               "noise elsewhere.",
+       .example = "  banyan grow --model models/pycode-target --hidden 384 "
+                  "--out grown"});
   const auto options = std::make_shared<Options>();
   command
       .Option(

@@ -297,10 +297,13 @@ absl::Status List(const ListOptions& options) {
 
 void AddListCommand(CommandLine& line) {
   Command command = line.Add(
-      "list",
-      "Lists drafters, tree policies, verifiers, model families, devices, "
-      "metrics and controls; or one part with its keys and examples.",
-      "  banyan list");
+      {.name = "list",
+       .sentence =
+           "Lists drafters, tree policies, verifiers and all other parts.",
+       .more =
+           "The other parts are model families, devices, metrics and controls. "
+           "With a name it prints one part with its keys and examples.",
+       .example = "  banyan list"});
   const auto options = std::make_shared<ListOptions>();
   command.Option("name", &options->name, "A part, such as ngram.");
   command.Flag("--json", &options->json, "Print JSON, of all parts.");

@@ -1,4 +1,4 @@
-// banyan count: how often tokens stand in texts, and which follows which.
+// banyan make counts: how often tokens stand in texts, and which follows which.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -172,18 +172,20 @@ absl::Status Count(const Options& options) {
 
 }  // namespace
 
-void AddCountCommand(CommandLine& line) {
+void AddMakeCountsCommand(CommandLine& line) {
   Command command = line.Add(
-      "count",
-      "Counts tokens and token pairs in texts, for the drafters unigram and "
-      "bigram. With --top, lists the most frequent tokens: the draft "
-      "vocabulary of the drafter in whose folder the list is vocabulary.json, "
-      "or whose key vocabulary names it.",
-      "  banyan count --model models/pycode-target --out counts.safetensors "
-      "\\\n"
-      "      experiments/workloads/README.md\n"
-      "  banyan count --model models/pycode-target --out vocabulary.json \\\n"
-      "      --top 512 experiments/workloads/README.md");
+      {.name = "make counts",
+       .sentence = "Counts tokens and token pairs in texts.",
+       .more = "The drafters unigram and bigram read the counts. With --top "
+               "the command lists the most frequent tokens instead: the draft "
+               "vocabulary of the drafter in whose folder the list is "
+               "vocabulary.json, or whose key vocabulary names it.",
+       .example = "  banyan make counts --model models/pycode-target --out "
+                  "counts.safetensors \\\n"
+                  "      experiments/workloads/README.md\n"
+                  "  banyan make counts --model models/pycode-target --out "
+                  "vocabulary.json \\\n"
+                  "      --top 512 experiments/workloads/README.md"});
   const auto options = std::make_shared<Options>();
   command
       .Option("--model", &options->model,

@@ -1,4 +1,4 @@
-// banyan index: where every string of tokens stands in texts.
+// banyan make index: where every string of tokens stands in texts.
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
@@ -189,14 +189,15 @@ absl::Status Index(const Options& options) {
 
 }  // namespace
 
-void AddIndexCommand(CommandLine& line) {
-  Command command =
-      line.Add("index",
-               "Builds the index of a corpus for the drafter rest (REST). The "
-               "same command resumes an interrupted build.",
-               "  banyan index --model models/pycode-target --out index \\\n"
-               "      experiments/workloads/README.md\n"
-               "  banyan index --check index");
+void AddMakeIndexCommand(CommandLine& line) {
+  Command command = line.Add(
+      {.name = "make index",
+       .sentence = "Builds the index of a corpus for the drafter rest (REST).",
+       .more = "The same command resumes an interrupted build.",
+       .example =
+           "  banyan make index --model models/pycode-target --out index \\\n"
+           "      experiments/workloads/README.md\n"
+           "  banyan make index --check index"});
   const auto options = std::make_shared<Options>();
   command.Option("--model", &options->model,
                  "The model's directory, whose tokenizer the index is for.");
@@ -204,9 +205,9 @@ void AddIndexCommand(CommandLine& line) {
                  "The folder to make, or one of an index under way.");
   command
       .Option("--shard-tokens", &options->shard_tokens,
-              "The most tokens that are sorted at once; left out, as many as "
-              "take less than 2 GiB of memory.")
-      .Within(2, kMostShardTokens);
+              "The most tokens that are sorted at once.")
+      .Within(2, kMostShardTokens)
+      .ShowDefault("as many as take less than 2 GiB of memory");
   command
       .Option("--check", &options->check,
               "Reads this index instead, all of it, and says whether it is as "

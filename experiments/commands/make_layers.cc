@@ -1,6 +1,4 @@
-// banyan search: which part of the target drafts best for the whole.
-#include "experiments/tools/search.h"
-
+// banyan make layers: which part of the target drafts best for the whole.
 #include <unistd.h>
 
 #include <cstddef>
@@ -32,6 +30,7 @@
 #include "experiments/models/loaded_model.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/run/prepared_prompts.h"
+#include "experiments/tools/search.h"
 
 namespace banyan {
 namespace {
@@ -190,23 +189,26 @@ absl::Status Run(Options options) {
   const std::string found = Found(result, space);
   BANYAN_RETURN_IF_ERROR(WriteOutput(
       options.out,
-      absl::StrCat("# What of the target drafts best (banyan search): ", found,
-                   ".\n# ", about, ".\n", ToYaml(result.method))));
+      absl::StrCat("# What of the target drafts best (banyan make layers): ",
+                   found, ".\n# ", about, ".\n", ToYaml(result.method))));
   std::cout << PathText(about, space, result.path) << found << "\n";
   return absl::OkStatus();
 }
 
 }  // namespace
 
-void AddSearchCommand(CommandLine& line) {
+void AddMakeLayersCommand(CommandLine& line) {
   Command command = line.Add(
-      "search",
-      "Finds the early exit, or the blocks to skip, with which "
-      "self-speculation is fastest, by measured acceptance and time. The same "
-      "command resumes an interrupted search.",
-      "  banyan search --model models/pycode-target --prompts 4 --steps 12 \\\n"
-      "      --method configs/methods/skip.yaml \\\n"
-      "      --workload experiments/workloads/pycode.jsonl --out skip.yaml");
+      {.name = "make layers",
+       .sentence =
+           "Finds the early exit or the blocks to skip that draft fastest.",
+       .more = "It rates candidates of self-speculation by measured acceptance "
+               "and time. The same command resumes an interrupted search.",
+       .example = "  banyan make layers --model models/pycode-target --prompts "
+                  "4 --steps 12 \\\n"
+                  "      --method configs/methods/skip.yaml \\\n"
+                  "      --workload experiments/workloads/pycode.jsonl --out "
+                  "skip.yaml"});
   const auto options = std::make_shared<Options>();
   AddModelOptions(command, options->model);
   command
@@ -222,11 +224,11 @@ void AddSearchCommand(CommandLine& line) {
       .Option("--out", &options->out,
               "The method with the best candidate, YAML.")
       .Required();
-  command.Option("--path", &options->path,
-                 "All rated candidates, CSV; OUT.path.csv if not given.");
+  command.Option("--path", &options->path, "All rated candidates, CSV.")
+      .ShowDefault("OUT.path.csv");
   command.Option("--temperature", &options->temperature,
-                 "Instead of the method's.");
-  command.Option("--steps", &options->steps, "Candidates to rate at most")
+                 "The temperature instead of the method's.");
+  command.Option("--steps", &options->steps, "Candidates to rate at most.")
       .AtLeast(1)
       .ShowDefault();
   command
@@ -235,10 +237,11 @@ void AddSearchCommand(CommandLine& line) {
       .AtLeast(0);
   command
       .Option("--max-new-tokens", &options->max_new_tokens,
-              "Tokens after each prompt")
+              "Tokens after each prompt.")
       .AtLeast(1)
       .ShowDefault();
-  command.Option("--seed", &options->seed, "0 if not given.");
+  command.Option("--seed", &options->seed, "The seed of the draws.")
+      .ShowDefault();
   command.OnCall([options] { return Run(*options); });
 }
 

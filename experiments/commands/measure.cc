@@ -381,34 +381,35 @@ absl::Status Measure(const Options& options) {
 }  // namespace
 
 void AddMeasureCommand(CommandLine& line) {
-  Command command = line.Add(
-      "measure",
-      "Times target passes by number of tokens, beside the limits of the "
-      "device's memory and arithmetic.",
-      "  banyan measure --model models/pycode-target --batch 1,4,16 --rounds 5 "
-      "\\\n"
-      "      --out curve.yaml");
+  Command command =
+      line.Add({.name = "measure",
+                .sentence = "Times target passes by their number of tokens.",
+                .more = "It prints the times beside the limits of the device's "
+                        "memory and arithmetic.",
+                .example = "  banyan measure --model models/pycode-target "
+                           "--batch 1,4,16 --rounds 5 \\\n"
+                           "      --out curve.yaml"});
   const auto options = std::make_shared<Options>();
   AddModelOptions(command, options->model);
   AddRanksOptions(command, options->model.ranks);
   command
       .Option("--batch", &options->timing.batches,
-              "Tokens in a pass, separated by commas")
+              "Tokens in a pass, separated by commas.")
       .ByCommas()
       .ShowDefault();
   command
       .Option("--context", &options->timing.contexts,
-              "Committed tokens before it, separated by commas")
+              "Committed tokens before it, separated by commas.")
       .ByCommas()
       .ShowDefault();
   command
       .Option("--rounds", &options->timing.rounds,
-              "Passes of each size; sizes take turns")
+              "Passes of each size; sizes take turns.")
       .AtLeast(1)
       .ShowDefault();
   command.Option("--out", &options->out,
                  "Write the curve at the first context as YAML, for a "
-                 "policy's target_ms");
+                 "policy's target_ms.");
   command.Flag("--json", &options->json, "Print JSON, every pass in it.");
   command.OnCall([options] { return Measure(*options); });
 }

@@ -80,14 +80,15 @@ absl::Status Pack(const Options& options) {
 
 void AddPackCommand(CommandLine& line) {
   Command command = line.Add(
-      "pack",
-      "Writes a model as one file: configuration, tokenizer and weights as the "
-      "kernels read them. Every option that takes a model's directory takes "
-      "such a file as well, except --model of grow and pack, and --memory can "
-      "keep a part of its weights on disk. The same command resumes after an "
-      "interruption.",
-      "  banyan pack --model models/pycode-target --weights bf16 --out "
-      "target.pack");
+      {.name = "pack",
+       .sentence = "Writes a model as one file that can run partly from disk.",
+       .more = "The file has the configuration, the tokenizer and the weights "
+               "as the kernels read them. Every option that takes a model's "
+               "directory takes such a file as well, except --model of grow "
+               "and pack. With --memory a part of its weights stays on disk. "
+               "The same command resumes after an interruption.",
+       .example = "  banyan pack --model models/pycode-target --weights bf16 "
+                  "--out target.pack"});
   const auto options = std::make_shared<Options>();
   command
       .Option("--model", &options->model,

@@ -5,17 +5,26 @@
 #include <exception>
 #include <new>
 #include <stdexcept>
+#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "core/device/ranks/launched.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/parts.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/quiet_rank.h"
+#include "experiments/run/build_info.h"
 
 namespace banyan {
 namespace {
 
 constexpr int kFailed = 1;
+
+// "banyan 0.1.0 (revision 0123abcd, GNU 12.2.0, Release)".
+std::string Version() {
+  return absl::StrCat("banyan ", BANYAN_VERSION, " (revision ", kBuildRevision,
+                      ", ", kBuildCompiler, ", ", kBuildType, ")");
+}
 
 int OutOfMemory() {
   std::fputs(
@@ -28,8 +37,14 @@ int OutOfMemory() {
 int Run(int argc, char** argv) {
   AddOwnParts();
   CommandLine line("banyan",
-                   "Tree-based speculative inference of language models.");
-  for (const auto add : kCommands) add(line);
+                   "Tree-based speculative inference of language models.",
+                   Version());
+  for (const CommandRow& command : kCommands) {
+    line.Group(command.group);
+    command.add(line);
+  }
+  for (const OldName& renamed : kOldNames)
+    line.Renamed(renamed.old, renamed.name);
   const QuietRank quiet(HowLaunched());
   const int code = line.Run(argc, argv);
   if (code != 0) quiet.Tell();

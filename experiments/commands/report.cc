@@ -169,64 +169,65 @@ absl::Status MakeAndWrite(Options options) {
 
 void AddReportCommand(CommandLine& line) {
   Command command = line.Add(
-      "report",
-      "Answers an experiment's question from its records, also while "
-      "it runs; or prints all figures, with bootstrap intervals over "
-      "prompts. Exit status 3: texts refute a claim to be lossless.",
-      "  banyan run configs/hello.yaml --out out/hello\n"
-      "  banyan report out/hello\n"
-      "  banyan report out/hello --all --reference chain\n"
-      "  banyan report out/hello --curve configs/costs/flat.yaml\n"
-      "  banyan report out/hello --format latex --rows method --columns "
-      "temperature\n"
-      "  banyan report out/hello --figures figures\n"
-      "  banyan report out/hello --format html --out report.html");
+      {.name = "report",
+       .sentence = "Answers an experiment's question from its records.",
+       .more = "It also answers while the experiment runs, and prints all "
+               "figures if asked, with bootstrap intervals over prompts. Exit "
+               "status 3: texts refute a claim to be lossless.",
+       .example = "  banyan run configs/hello.yaml --out out/hello\n"
+                  "  banyan report out/hello\n"
+                  "  banyan report out/hello --all --reference chain\n"
+                  "  banyan report out/hello --curve configs/costs/flat.yaml\n"
+                  "  banyan report out/hello --format latex --rows method "
+                  "--columns temperature\n"
+                  "  banyan report out/hello --figures figures\n"
+                  "  banyan report out/hello --format html --out report.html"});
   const auto options = std::make_shared<Options>();
   command
-      .Option("PATH", &options->paths, "Record files, or directories of them")
+      .Option("PATH", &options->paths, "Record files, or directories of them.")
       .Required();
   command.Flag("--all", &options->all,
                "The long table: every cell with intervals, instead of the "
                "answer; so do --format, --metrics, --group, --reference, "
-               "--rows, --columns, --curve and --mixed");
-  command.Option("--format", &options->format, "How the long table is written")
+               "--rows, --columns, --curve and --mixed.");
+  command.Option("--format", &options->format, "How the long table is written.")
       .OneOf({"table", "markdown", "csv", "latex", "html"})
       .ShowDefault();
   command
       .Option("--metrics", &options->summary.metrics,
               "Only these, separated by commas (banyan list has them); "
-              "otherwise a choice in tables, and all in csv and html")
+              "otherwise a choice in tables, and all in csv and html.")
       .ByCommas();
   command
       .Option("--group", &options->summary.group,
               "Group cells by these axes, separated by commas; also by method, "
-              "target, verifier, temperature and the prompts' kind")
+              "target, verifier, temperature and the prompts' kind.")
       .ByCommas();
   command.Option("--reference", &options->summary.reference,
                  "Give differences to this cell, or to the cell of this "
-                 "method in each group");
+                 "method in each group.");
   command.Option("--rows", &options->axes.rows,
                  "A table with a row for each value of this axis, as papers "
-                 "have it, best numbers bold; method if not given");
+                 "have it, best numbers bold; method if not given.");
   command.Option("--columns", &options->axes.columns,
                  "And columns for each value of this one; temperature if not "
-                 "given");
+                 "given.");
   command.Option("--figures", &options->figures,
-                 "Also write the plots into this folder, each as SVG and CSV");
+                 "Also write the plots into this folder, each as SVG and CSV.");
   command.Option("--curve", &options->curve,
                  "Also predict the speed at the costs of another machine: "
                  "YAML with target_ms, by tokens of a target pass, draft_ms, "
                  "a level, of all drafters or by drafter, and, if wanted, "
-                 "rates: acceptance rates from elsewhere");
+                 "rates: acceptance rates from elsewhere.");
   command
       .Option("--samples", &options->samples,
-              "Prompts of every cell whose rounds the page shows")
+              "Prompts of every cell whose rounds the page shows.")
       .AtLeast(0)
       .ShowDefault();
-  command.Option("--kind", &options->kind, "Only prompts of this kind");
+  command.Option("--kind", &options->kind, "Only prompts of this kind.");
   command.Flag("--mixed", &options->mixed,
-               "Put different experiments side by side");
-  command.Option("--out", &options->out, "Write to this file");
+               "Put different experiments side by side.");
+  command.Option("--out", &options->out, "Write to this file.");
   command.OnCall([options] { return MakeAndWrite(*options); });
 }
 

@@ -130,13 +130,14 @@ absl::Status Run(const Options& options) {
 
 void AddRunCommand(CommandLine& line) {
   Command command = line.Add(
-      "run",
-      "Runs an experiment: every method on every prompt, interleaved, each "
-      "round recorded. The same command resumes an interrupted run. Exit "
-      "status 3: at temperature 0 a method that claims to be lossless gave "
-      "another text than plain decoding. 4: SIGUSR1 came, and the run ended "
-      "after the record in progress.",
-      "  banyan run configs/hello.yaml --out out/hello");
+      {.name = "run",
+       .sentence = "Runs an experiment and records every round.",
+       .more = "Every method runs on every prompt, interleaved. The same "
+               "command resumes an interrupted run. Exit status 3: at "
+               "temperature 0 a method that claims to be lossless gave another "
+               "text than plain decoding. Exit status 4: SIGUSR1 came, and the "
+               "run ended after the record in progress.",
+       .example = "  banyan run configs/hello.yaml --out out/hello"});
   const auto options = std::make_shared<Options>();
   AddExperimentOptions(command, options->experiment);
   AddRanksOptions(command, options->experiment.ranks);

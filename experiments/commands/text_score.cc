@@ -1,4 +1,4 @@
-// banyan score: how likely a text is under a model.
+// banyan text score: how likely a text is under a model.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -179,12 +179,14 @@ absl::Status Score(const ScoreOptions& options) {
 
 }  // namespace
 
-void AddScoreCommand(CommandLine& line) {
+void AddTextScoreCommand(CommandLine& line) {
   Command command = line.Add(
-      "score",
-      "Prints the log-probability (natural) of each token of a text, their "
-      "total and mean, and the perplexity.",
-      "  banyan score --model models/pycode-target --text 'def add(a, b):'");
+      {.name = "text score",
+       .sentence = "Prints the log-probability of each token of a text.",
+       .more = "The logarithm is natural. The total, the mean and the "
+               "perplexity follow.",
+       .example = "  banyan text score --model models/pycode-target --text "
+                  "'def add(a, b):'"});
   const auto options = std::make_shared<ScoreOptions>();
   AddModelOptions(command, options->model);
   AddTokenInput(command, "--text", options->input);

@@ -1,4 +1,4 @@
-// banyan tokenize: text to token ids and back.
+// banyan text tokenize: text to token ids and back.
 #include <cstddef>
 #include <iostream>
 #include <memory>
@@ -139,17 +139,19 @@ absl::Status Tokenize(const Options& options) {
 
 }  // namespace
 
-void AddTokenizeCommand(CommandLine& line) {
-  Command command = line.Add(
-      "tokenize",
-      "Turns the text on standard input into token ids, on one line, or ids "
-      "back into text, byte for byte.",
-      "  echo 'def add(a, b):' | banyan tokenize --model models/pycode-target");
+void AddTextTokenizeCommand(CommandLine& line) {
+  Command command =
+      line.Add({.name = "text tokenize",
+                .sentence = "Turns text into token ids, or ids back into text.",
+                .more = "It reads standard input, and writes the ids on one "
+                        "line or the text byte for byte.",
+                .example = "  echo 'def add(a, b):' | banyan text tokenize "
+                           "--model models/pycode-target"});
   const auto options = std::make_shared<Options>();
   command
       .Option("--model", &options->model,
               "Directory with tokenizer.json, and tokenizer_config.json "
-              "if there is one")
+              "if there is one.")
       .Required();
   command.Flag("--decode", &options->decode,
                "Read ids, with spaces, commas or lines between them; "

@@ -143,15 +143,16 @@ absl::Status Tree(const TreeOptions& options) {
 }  // namespace
 
 void AddTreeCommand(CommandLine& line) {
-  Command command =
-      line.Add("tree", "Builds, rates and draws the shape of a draft tree.",
-               "  banyan tree configs/tree/sequoia.yaml --svg tree.svg");
+  Command command = line.Add(
+      {.name = "tree",
+       .sentence = "Builds, rates and draws the shape of a draft tree.",
+       .example = "  banyan tree configs/tree/sequoia.yaml --svg tree.svg"});
   const auto options = std::make_shared<TreeOptions>();
   command
       .Option("FILE", &options->file,
               "YAML: policy (chain, expansion, static or sequoia); "
               "optional acceptance by rank, to rate a stated shape "
-              "(docs/formats.md; examples in configs/tree)")
+              "(docs/formats.md; examples in configs/tree).")
       .Required();
   command.Flag("--json", &options->json, "Print JSON.");
   command.Flag("--dot", &options->dot, "Print Graphviz.");

@@ -5,7 +5,7 @@
 // Drafting takes no cache of its own, and no weights unless it is told to run
 // with the same model's in another format: then it is the target in less
 // detail, whether blocks are skipped or none. Which blocks are worth skipping
-// `banyan search` finds.
+// `banyan make layers` finds.
 #ifndef BANYAN_DRAFTERS_TARGET_SKIP_SKIP_H_
 #define BANYAN_DRAFTERS_TARGET_SKIP_SKIP_H_
 

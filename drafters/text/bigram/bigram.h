@@ -3,8 +3,8 @@
 //
 //   q(x | t) = c(t x) / c(t *), or the unigram distribution if c(t *) = 0.
 //
-// The counts come from a file that `banyan count` writes. The rule applies as
-// CountRule says.
+// The counts come from a file that `banyan make counts` writes. The rule
+// applies as CountRule says.
 #ifndef BANYAN_DRAFTERS_TEXT_BIGRAM_BIGRAM_H_
 #define BANYAN_DRAFTERS_TEXT_BIGRAM_BIGRAM_H_
 

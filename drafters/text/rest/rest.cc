@@ -33,7 +33,7 @@ namespace {
 
 constexpr char kFolder[] = "index";
 constexpr char kHint[] =
-    "; `banyan index --model TARGET --out FOLDER FILES` makes an index, "
+    "; `banyan make index --model TARGET --out FOLDER FILES` makes an index, "
     "scripts/corpus_index that of the preset `rest`";
 
 // What a round costs grows with each of these.

@@ -1,8 +1,8 @@
 // Drafting by how often tokens stand in some texts, whatever came before: the
 // first of the drafters of no cost (Leviathan et al., section 3.6).
 //
-// The counts come from a file that `banyan count` writes; a token that was
-// never seen is never drafted. The rule applies as CountRule says.
+// The counts come from a file that `banyan make counts` writes; a token that
+// was never seen is never drafted. The rule applies as CountRule says.
 #ifndef BANYAN_DRAFTERS_TEXT_UNIGRAM_UNIGRAM_H_
 #define BANYAN_DRAFTERS_TEXT_UNIGRAM_UNIGRAM_H_
 

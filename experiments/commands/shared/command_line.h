@@ -1,8 +1,10 @@
 // The command line in the few words that commands need. One file reads it with
 // CLI11, whose headers take longer to compile than most commands.
 //
+//   Command command = line.Add({.name = "grow",
+//                               .sentence = "Pads a small model to ...",
+//                               .example = "  banyan grow --model ..."});
 //   const auto options = std::make_shared<Options>();
-//   Command command = line.Add("grow", "Writes a checkpoint that ...");
 //   command.Option("--out", &options->out, "The folder to write.").Required();
 //   command.Flag("--json", &options->json, "Print JSON.");
 //   command.OnCall([options] { return Grow(*options); });
@@ -15,10 +17,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "experiments/commands/shared/help.h"
 #include "experiments/commands/shared/output.h"
 
 namespace CLI {
@@ -32,8 +36,10 @@ namespace banyan {
 class CommandOption {
  public:
   CommandOption& Required();
-  // The help tells the value before the parse.
+  // The help names the default: the value before the parse.
   CommandOption& ShowDefault();
+  // The same where the value before the parse does not name it.
+  CommandOption& ShowDefault(const std::string& text);
   // A list is one argument, with commas.
   CommandOption& ByCommas();
   // A list is the option given again and again.
@@ -48,12 +54,17 @@ class CommandOption {
   CommandOption& MayBeEmpty();
   // May be given without a value, which is then "".
   CommandOption& ValueOptional();
+  // Other commands have the option too. Their help has its short sentence, the
+  // program's help `explanation`, once.
+  CommandOption& Shared(const std::string& explanation);
 
  private:
   friend class Command;
-  explicit CommandOption(CLI::Option* option) : option_(option) {}
+  CommandOption(CLI::Option* option, std::vector<HelpRow>* shared)
+      : option_(option), shared_(shared) {}
 
   CLI::Option* option_;
+  std::vector<HelpRow>* shared_;  // of the program's help
 };
 
 // What is given must outlive the parse.
@@ -69,7 +80,8 @@ class Command {
   // `name` is "--name", or the name of an argument without.
   CommandOption Option(const std::string& name, Value value,
                        const std::string& help);
-  void Flag(const std::string& name, bool* value, const std::string& help);
+  CommandOption Flag(const std::string& name, bool* value,
+                     const std::string& help);
   // It may run as one of several ranks; others are refused.
   void OnRanks() { on_ranks_ = true; }
   void OnCall(std::function<absl::Status()> call);
@@ -80,8 +92,9 @@ class Command {
     CLI::Option* option;
     bool writes;
   };
-  Command(CLI::App* app, absl::Status* outcome)
-      : app_(app), outcome_(outcome) {}
+  Command(std::string name, CLI::App* app, absl::Status* outcome,
+          std::vector<HelpRow>* shared)
+      : name_(std::move(name)), app_(app), outcome_(outcome), shared_(shared) {}
   template <typename T>
   static T& Target(T* value) {
     return *value;
@@ -89,33 +102,65 @@ class Command {
   static std::string& Target(OutputPath* output) { return output->path_; }
   static absl::Status CheckOutputs(const std::vector<TextOption>& texts);
 
+  std::string name_;  // "text score"
   CLI::App* app_;
   absl::Status* outcome_;
+  std::vector<HelpRow>* shared_;
   bool on_ranks_ = false;
   std::vector<TextOption> texts_;  // those that may be paths
 };
 
+// The help of a command.
+struct CommandHelp {
+  // "check"; or of a family of commands, "text score".
+  std::string name;
+  // What the command does, in one line of the list of all commands.
+  std::string sentence;
+  // Sentences that only the command's own help has after that one.
+  std::string more = {};
+  // Lines of a shell, which a test runs as they are.
+  std::string example;
+};
+
 class CommandLine {
  public:
-  CommandLine(const std::string& program, const std::string& sentence);
+  // `version` is the line that --version prints.
+  CommandLine(const std::string& program, const std::string& sentence,
+              const std::string& version);
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
   ~CommandLine();
 
-  // Its help ends with the example, lines of a shell, which a test runs as they
-  // stand.
-  Command Add(const std::string& name, const std::string& sentence,
-              const std::string& example);
+  // The heading of the commands that are added from here on.
+  void Group(const std::string& heading) { group_ = heading; }
+  Command Add(const CommandHelp& help);
 
-  // The command `name` was once called `old`: that still works, and is told.
+  // The command `name` was called `old`: a line with the old name is told as it
+  // is written now, and not run.
   void Renamed(const std::string& old, const std::string& name);
 
-  // Calls the command that is named and says what went wrong. Gives the
-  // program's exit code.
+  // Calls the command that is named and says what went wrong; lists the
+  // commands where none is named. Gives the program's exit code.
   int Run(int argc, char** argv);
 
  private:
+  struct Listed {
+    std::string group;
+    HelpRow row;
+  };
+
+  // The commands of `app`, the program or a family, under their headings.
+  std::string List(const CLI::App& app) const;
+  std::string Help(const CLI::App& app, const std::string& name) const;
+  void TellNewName(int argc, char** argv, const std::string& name) const;
+  // The exit code if the line names no command, or one that there is not.
+  std::optional<int> WithoutCommand(int argc, char** argv) const;
+
   std::unique_ptr<CLI::App> app_;
+  std::string group_;
+  std::vector<Listed> listed_;  // all commands
+  std::map<std::string, CLI::App*> families_;
+  std::vector<HelpRow> shared_;                 // options of several commands
   std::map<std::string, std::string> renamed_;  // by the old name
   absl::Status outcome_;
 };

@@ -28,22 +28,30 @@ namespace banyan {
 void AddModelOptions(Command& command, ModelOptions& options) {
   command
       .Option("--model", &options.spec.directory,
-              "The model: a GGUF file, a file that `banyan pack` wrote, or a "
-              "directory with config.json, *.safetensors and, for text, "
-              "tokenizer.json.")
-      .Required();
-  command.Option(
-      "--weights", &options.spec.weights,
-      absl::StrCat("How weights are kept in memory: ", kWeightsNames,
-                   ". auto, the default, loses nothing: bf16 if every matrix "
-                   "is stored so, else f32."));
+              "The model: a directory, a GGUF file or a packed file.")
+      .Required()
+      .Shared(
+          "The model: a directory with config.json, *.safetensors and, for "
+          "text, tokenizer.json; a GGUF file; or a file that `banyan pack` "
+          "wrote.");
+  command
+      .Option("--weights", &options.spec.weights,
+              absl::StrCat(
+                  "The format of the weights in memory: ", kWeightsNames, "."))
+      .ShowDefault()
+      .Shared(absl::StrCat(
+          "The format of the weights in memory: ", kWeightsNames,
+          ". The default, auto, loses nothing: it is bf16 if every matrix is "
+          "stored so, else f32."));
   command
       .Option("--memory", &options.spec.memory,
-              "What the model's weights and the buffers for reading them may "
-              "take, as 600MB or 1.5GB; layers that have no room are read from "
-              "disk in every pass. The model is a file that `banyan pack` "
-              "wrote.")
-      .NotEmpty("a size such as 600MB or 1.5GB");
+              "Memory for the weights of a packed file, as 600MB or 1.5GB.")
+      .NotEmpty("a size such as 600MB or 1.5GB")
+      .Shared(
+          "Memory for the model's weights and the buffers for reading "
+          "them, as 600MB or 1.5GB. Layers that have no room are read from "
+          "disk in every pass. The model is a file that `banyan pack` "
+          "wrote.");
   AddDeviceOptions(command, options.device);
 }
 

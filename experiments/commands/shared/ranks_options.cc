@@ -60,18 +60,22 @@ absl::Status CheckBackend(const Backend& backend) {
 void AddRanksOptions(Command& command, RanksOptions& options) {
   command
       .Option(kTimeout, &options.timeout_s,
-              absl::StrCat("Under mpirun: seconds after which a rank that "
-                           "does not answer is named and the run ends; ",
-                           kGatherTimeoutS,
-                           " if not given. Counts once all ranks have "
-                           "opened their files."))
-      .NotEmpty("a number of seconds");
+              "Under mpirun: seconds to wait for a rank.")
+      .NotEmpty("a number of seconds")
+      .ShowDefault(absl::StrCat(kGatherTimeoutS))
+      .Shared(absl::StrCat(
+          "Under mpirun: seconds after which a rank that does not answer is "
+          "named and the run ends. The default is ",
+          kGatherTimeoutS,
+          ". The time counts once all ranks have opened their files."));
   command
       .Option(kLink, &options.link,
-              "Under mpirun: emulates a link between the ranks, such as "
-              "1Gbit,0.2ms: every gather takes at least as long as on that "
-              "link. Records name the link.")
-      .NotEmpty("a link such as 1Gbit,0.2ms");
+              "Under mpirun: the link to emulate between ranks.")
+      .NotEmpty("a link such as 1Gbit,0.2ms")
+      .Shared(
+          "Under mpirun: emulates a link between the ranks, such as "
+          "1Gbit,0.2ms. Every gather takes at least as long as on that "
+          "link. Records name the link.");
   command.OnRanks();
 }
 

@@ -1,4 +1,4 @@
-// `banyan tokenize` as a user meets it.
+// `banyan text tokenize` as a user meets it.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -24,7 +24,7 @@ struct Outcome {
 };
 
 // Runs the command with `input`, on the small tokenizer.
-class TokenizeCommand : public testing::Test {
+class TextTokenize : public testing::Test {
  protected:
   void SetUp() override {
     dir_ = testing::TempDir() + "/tokenize_" +
@@ -35,7 +35,7 @@ class TokenizeCommand : public testing::Test {
 
   Outcome Run(const std::string& arguments, const std::string& input) {
     std::ofstream(dir_ + "/input", std::ios::binary) << input;
-    return RunShell(ShellWord(BANYAN_PROGRAM) + " tokenize --model " +
+    return RunShell(ShellWord(BANYAN_PROGRAM) + " text tokenize --model " +
                     ShellWord(dir_) + " " + arguments + " < " +
                     ShellWord(dir_ + "/input") + " 2>&1");
   }
@@ -56,7 +56,7 @@ class TokenizeCommand : public testing::Test {
   std::string dir_;
 };
 
-TEST_F(TokenizeCommand, PrintsIdsOnOneLine) {
+TEST_F(TextTokenize, PrintsIdsOnOneLine) {
   const Outcome outcome = Run("", "ab\n</s>");
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.output, "256 258 10 257\n");
@@ -64,7 +64,7 @@ TEST_F(TokenizeCommand, PrintsIdsOnOneLine) {
   EXPECT_EQ(Run("--no-special", "").output, "\n");
 }
 
-TEST_F(TokenizeCommand, GivesTheTextBackToTheByte) {
+TEST_F(TextTokenize, GivesTheTextBackToTheByte) {
   const std::string text = std::string("a\0b\r\n é\n\n", 11);
   const Outcome ids = Run("", text);
   const Outcome back = Run("--decode --no-special", ids.output);
@@ -73,7 +73,7 @@ TEST_F(TokenizeCommand, GivesTheTextBackToTheByte) {
   EXPECT_EQ(Run("--decode", "256,258\n257").output, "<s>ab</s>");
 }
 
-TEST_F(TokenizeCommand, PrintsJson) {
+TEST_F(TextTokenize, PrintsJson) {
   const Outcome outcome = Run("--json", "ab ");
   ASSERT_EQ(outcome.code, 0) << outcome.output;
   const Json json = Json::parse(outcome.output);
@@ -82,7 +82,7 @@ TEST_F(TokenizeCommand, PrintsJson) {
   EXPECT_EQ(json.at("text"), "ab ");
 }
 
-TEST_F(TokenizeCommand, TakesATextALine) {
+TEST_F(TextTokenize, TakesATextALine) {
   EXPECT_EQ(Run("--lines", "ab\n\n</s>ab\r\n").output,
             "256 258\n256\n256 257 258 13\n");
   EXPECT_EQ(Run("--lines --no-special", "ab\n\nab").output, "258\n\n258\n");
@@ -94,7 +94,7 @@ TEST_F(TokenizeCommand, TakesATextALine) {
   EXPECT_EQ(Json::parse(json.output.substr(end)).at("text"), "b");
 }
 
-TEST_F(TokenizeCommand, TakesAListOfIdsALine) {
+TEST_F(TextTokenize, TakesAListOfIdsALine) {
   EXPECT_EQ(Run("--lines --decode", "258 258\n\n97,98").output, "abab\n\nab\n");
   EXPECT_EQ(Run("--lines --decode", "258\n97 10 98").output,
             "ab\nbanyan: standard input: line 2: the text of these ids has "
@@ -103,7 +103,7 @@ TEST_F(TokenizeCommand, TakesAListOfIdsALine) {
               HasSubstr(R"("text":"a\nb")"));
 }
 
-TEST_F(TokenizeCommand, NamesTheLineThatIsWrong) {
+TEST_F(TextTokenize, NamesTheLineThatIsWrong) {
   const Outcome text = Run("--lines", "ab\na\xff\nb\n");
   EXPECT_EQ(text.code, 2);
   EXPECT_EQ(text.output,
@@ -114,17 +114,17 @@ TEST_F(TokenizeCommand, NamesTheLineThatIsWrong) {
 }
 
 // The second line is sent when the first has been answered.
-TEST_F(TokenizeCommand, AnswersALineAsSoonAsItIsRead) {
+TEST_F(TextTokenize, AnswersALineAsSoonAsItIsRead) {
   const std::string script =
-      "coproc P { " + ShellWord(BANYAN_PROGRAM) + " tokenize --lines --model " +
-      ShellWord(dir_) +
+      "coproc P { " + ShellWord(BANYAN_PROGRAM) +
+      " text tokenize --lines --model " + ShellWord(dir_) +
       "; }; for text in ab b; do echo $text >&${P[1]}; "
       "read -t 60 ids <&${P[0]} || exit 1; echo \"<$ids>\"; done";
   EXPECT_EQ(RunShell("bash -c " + ShellWord(script)).output,
             "<256 258>\n<256 98>\n");
 }
 
-TEST_F(TokenizeCommand, SaysWhatIsWrong) {
+TEST_F(TextTokenize, SaysWhatIsWrong) {
   const Outcome word = Run("--decode", "1 x2");
   EXPECT_EQ(word.code, 2);
   EXPECT_EQ(word.output,
@@ -139,10 +139,10 @@ TEST_F(TokenizeCommand, SaysWhatIsWrong) {
               HasSubstr("tokenizer.json: No such file or directory"));
 }
 
-TEST_F(TokenizeCommand, ExplainsItselfWithExamples) {
+TEST_F(TextTokenize, ExplainsItselfWithExamples) {
   const Outcome outcome = Run("--help", "");
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_THAT(outcome.output, HasSubstr("banyan tokenize --model"));
+  EXPECT_THAT(outcome.output, HasSubstr("banyan text tokenize --model"));
 }
 
 }  // namespace

@@ -320,7 +320,7 @@ TEST_F(RestKeys, AskForAnIndexOfTheTargetsTokens) {
                     HasSubstr(": the index is of another tokenizer")));
   EXPECT_THAT(Built("{index: none}"),
               AllOf(HasSubstr("/index.json: No such file"),
-                    HasSubstr("; `banyan index --model ")));
+                    HasSubstr("; `banyan make index --model ")));
   EXPECT_THAT(Built("{index: empty}"), HasSubstr("expected a path"));
 }
 

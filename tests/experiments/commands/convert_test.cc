@@ -35,7 +35,7 @@ TEST_P(Convert, GivesADirectoryThatComputesTheSame) {
   for (const char* weights : {"f32", "bf16", "q8"}) {
     const std::string score =
         std::string(
-            "score --json --text 'def add(a, b): return 123' --weights ") +
+            "text score --json --text 'def add(a, b): return 123' --weights ") +
         weights + " --model ";
     const nlohmann::json one = RunForJson(score + Gguf(GetParam()));
     const nlohmann::json other = RunForJson(score + out);

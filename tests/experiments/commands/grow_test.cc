@@ -57,7 +57,7 @@ TEST(GrowCommand, IsNamedByEveryCommandThatRunsTheModel) {
   const std::string out = folder.path() + "/large";
   ASSERT_EQ(RunProgram(On("llama") + kSizes + "--out " + out).code, 0);
   const std::string on = " --model " + out + " ";
-  EXPECT_THAT(RunProgram("score" + on + "--ids 1,2,3").out,
+  EXPECT_THAT(RunProgram("text score" + on + "--ids 1,2,3").out,
               HasSubstr(out + " (grown from llama)"));
   EXPECT_THAT(
       RunProgram("generate" + on + "--ids 1,2,3 --max-new-tokens 3").err,
@@ -66,7 +66,7 @@ TEST(GrowCommand, IsNamedByEveryCommandThatRunsTheModel) {
       RunProgram("measure" + on + "--batch 1 --context 0 --rounds 1").out,
       HasSubstr(out + " (grown from llama), "));
   for (const std::string command :
-       {"score --ids 1,2,3", "generate --ids 1,2,3 --max-new-tokens 3",
+       {"text score --ids 1,2,3", "generate --ids 1,2,3 --max-new-tokens 3",
         "measure --batch 1 --context 0 --rounds 1"}) {
     const nlohmann::json grown = RunForJson(command + " --json" + on);
     EXPECT_EQ(grown.at("grown_from"), "llama") << command;

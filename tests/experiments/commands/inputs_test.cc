@@ -28,11 +28,11 @@ class Inputs : public testing::Test {
 
 TEST_F(Inputs, WithoutEndAreRefused) {
   for (const char* lines : {"", " --lines"})
-    ExpectRefused(absl::StrCat("tokenize --model models/pycode-target", lines,
-                               " < /dev/zero"),
+    ExpectRefused(absl::StrCat("text tokenize --model models/pycode-target",
+                               lines, " < /dev/zero"),
                   "standard input: expected a text of at most 67108864 bytes");
   ExpectRefused(
-      absl::StrCat("search --model models/pycode-target --method "
+      absl::StrCat("make layers --model models/pycode-target --method "
                    "configs/methods/early_exit.yaml --workload "
                    "experiments/workloads/pycode.jsonl --prompts 1 --steps 1 "
                    "--max-new-tokens 4 --out ",

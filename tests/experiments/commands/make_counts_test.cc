@@ -1,4 +1,4 @@
-// banyan count, with the tokenizer of a model that ships.
+// banyan make counts, with the tokenizer of a model that ships.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -83,11 +83,12 @@ std::string Line(const std::string& text) {
   return nlohmann::json({{"path", "x.py"}, {"text", text}}).dump() + "\n";
 }
 
-class CountCommand : public testing::Test {
+class MakeCounts : public testing::Test {
  protected:
   std::string Out() const { return folder_.path() + "/counts.safetensors"; }
   std::string Command(const std::string& files) const {
-    return absl::StrCat("count --model ", kModel, " --out ", Out(), " ", files);
+    return absl::StrCat("make counts --model ", kModel, " --out ", Out(), " ",
+                        files);
   }
   // Counts the files, which hold these documents.
   void ExpectCounts(const std::string& files,
@@ -126,13 +127,13 @@ class CountCommand : public testing::Test {
   const TestFolder folder_;
 };
 
-TEST_F(CountCommand, CountsTextsADocumentEach) {
+TEST_F(MakeCounts, CountsTextsADocumentEach) {
   const std::string files =
       folder_.Write("a.py", kFirst) + " " + folder_.Write("b.txt", kSecond);
   ExpectCounts(files, {kFirst, kSecond});
 }
 
-TEST_F(CountCommand, CountsLinesOfJsonADocumentEach) {
+TEST_F(MakeCounts, CountsLinesOfJsonADocumentEach) {
   const std::string lines = Line(kFirst) + Line("") + Line(kSecond);
   ExpectCounts(folder_.Write("c.jsonl", lines), {kFirst, "", kSecond});
   // Without an end of the last line, and beside a text.
@@ -141,12 +142,12 @@ TEST_F(CountCommand, CountsLinesOfJsonADocumentEach) {
                {kFirst, "", kSecond, kFirst});
 }
 
-TEST_F(CountCommand, SpecialTokensInATextAreText) {
+TEST_F(MakeCounts, SpecialTokensInATextAreText) {
   ExpectCounts(folder_.Write("a.txt", "x <|endoftext|> y"),
                {"x <|endoftext|> y"});
 }
 
-TEST_F(CountCommand, ReplacesAnOlderFileAndSaysWhatItWrote) {
+TEST_F(MakeCounts, ReplacesAnOlderFileAndSaysWhatItWrote) {
   folder_.Write("counts.safetensors", "an older file");
   const Outcome outcome = RunProgram(Command(folder_.Write("a.py", kFirst)));
   EXPECT_EQ(outcome.code, 0) << outcome.output;
@@ -160,7 +161,7 @@ TEST_F(CountCommand, ReplacesAnOlderFileAndSaysWhatItWrote) {
   EXPECT_FALSE(std::filesystem::exists(Out() + ".partial"));
 }
 
-TEST_F(CountCommand, RefusesFilesThatCannotBeRead) {
+TEST_F(MakeCounts, RefusesFilesThatCannotBeRead) {
   const std::string good = folder_.Write("a.py", kFirst);
   ExpectRefused(Command(good + " no_such_file.txt"),
                 "no_such_file.txt: ", "No such file");
@@ -168,7 +169,7 @@ TEST_F(CountCommand, RefusesFilesThatCannotBeRead) {
   ExpectRefusedFile("bad.txt", "x = '\xff'\n", "", "UTF-8");
 }
 
-TEST_F(CountCommand, RefusesBrokenLinesWithTheirNumber) {
+TEST_F(MakeCounts, RefusesBrokenLinesWithTheirNumber) {
   const std::string good = Line(kFirst);
   ExpectRefusedFile("a.jsonl", good + "{\"text\": \"x\n", ":2:10",
                     "expected a closing quote");
@@ -185,31 +186,32 @@ TEST_F(CountCommand, RefusesBrokenLinesWithTheirNumber) {
                     "key 'text' is given twice");
 }
 
-TEST_F(CountCommand, RefusesTextsWithoutATokenBetweenThem) {
+TEST_F(MakeCounts, RefusesTextsWithoutATokenBetweenThem) {
   ExpectRefusedFile("a.txt", "", "", "expected a text, found no token");
   ExpectRefusedFile("a.jsonl", "", "", "expected a text, found no token");
 }
 
-TEST_F(CountCommand, RefusesAnOutputThatCannotBeMade) {
+TEST_F(MakeCounts, RefusesAnOutputThatCannotBeMade) {
   const std::string file = folder_.Write("a.py", kFirst);
-  const std::string command = absl::StrCat("count --model ", kModel, " ", file);
+  const std::string command =
+      absl::StrCat("make counts --model ", kModel, " ", file);
   ExpectRefused(command + " --out no_such_folder/c",
                 "no_such_folder/c: ", "No such file");
   ExpectRefused(command + " --out " + folder_.path(), folder_.path() + ": ",
                 "expected a file to write, found a directory");
 }
 
-TEST_F(CountCommand, RefusesAModelThatIsNone) {
+TEST_F(MakeCounts, RefusesAModelThatIsNone) {
   const std::string file = folder_.Write("a.py", kFirst);
-  ExpectRefused("count --model no_such_model --out " + Out() + " " + file,
+  ExpectRefused("make counts --model no_such_model --out " + Out() + " " + file,
                 "no_such_model", "No such file");
-  const Outcome outcome = RunProgram("count --model x --out y");
+  const Outcome outcome = RunProgram("make counts --model x --out y");
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("files"));
 }
 
 // From text to a draft: the file is found beside the method's.
-TEST_F(CountCommand, WritesWhatTheDraftersRead) {
+TEST_F(MakeCounts, WritesWhatTheDraftersRead) {
   ExpectCounts(folder_.Write("a.py", kFirst), {kFirst});
   const std::string generate = absl::StrCat(
       "generate --model ", kModel,
@@ -228,12 +230,12 @@ TEST_F(CountCommand, WritesWhatTheDraftersRead) {
 }
 
 // From text to a drafter with fewer logits, which drafts those tokens alone.
-TEST_F(CountCommand, ListsTheMostFrequentTokensForADrafter) {
+TEST_F(MakeCounts, ListsTheMostFrequentTokensForADrafter) {
   const std::string file = folder_.Write(
       "chats.jsonl", "{\"turns\": [\"def f(x):\", \"    return x\"]}\n");
   const std::string out = folder_.path() + "/vocabulary.json";
   const std::string count =
-      absl::StrCat("count --model ", kModel, " --out ", out, " --top ");
+      absl::StrCat("make counts --model ", kModel, " --out ", out, " --top ");
   const Outcome outcome = RunProgram(count + "12 " + file);
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("vocabulary.json: 12 tokens of 2048, "));

@@ -1,4 +1,4 @@
-// banyan index, with the tokenizer of a model that ships.
+// banyan make index, with the tokenizer of a model that ships.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -44,14 +44,14 @@ std::string Line(const std::string& text) {
   return nlohmann::json({{"path", "x.py"}, {"text", text}}).dump() + "\n";
 }
 
-class IndexCommand : public testing::Test {
+class MakeIndex : public testing::Test {
  protected:
   std::string Out(const std::string& name = "out") const {
     return folder_.path() + "/" + name;
   }
   std::string Command(const std::string& files,
                       const std::string& out = "out") const {
-    return absl::StrCat("index --model ", kModel, " --out ", Out(out), " ",
+    return absl::StrCat("make index --model ", kModel, " --out ", Out(out), " ",
                         files);
   }
   std::map<std::string, std::string> FilesOf(const std::string& out) const {
@@ -76,7 +76,7 @@ class IndexCommand : public testing::Test {
   const TestFolder folder_;
 };
 
-TEST_F(IndexCommand, FindsTheTextsItWasMadeOf) {
+TEST_F(MakeIndex, FindsTheTextsItWasMadeOf) {
   const std::vector<std::string> texts = {kFirst, "", kSecond,
                                           "x <|endoftext|> y"};
   std::string lines;
@@ -112,7 +112,7 @@ TEST_F(IndexCommand, FindsTheTextsItWasMadeOf) {
   EXPECT_EQ(json.at("tokenizer"), NameOfTokens(*tokenizer));
 }
 
-TEST_F(IndexCommand, SaysWhatItWroteAndThatItIsWhole) {
+TEST_F(MakeIndex, SaysWhatItWroteAndThatItIsWhole) {
   const Outcome outcome =
       RunProgram(Command(folder_.Write("a.py", kFirst) + " --shard-tokens 9"));
   EXPECT_EQ(outcome.code, 0) << outcome.output;
@@ -122,17 +122,17 @@ TEST_F(IndexCommand, SaysWhatItWroteAndThatItIsWhole) {
   const std::string said = absl::StrCat(
       Out(), ": ", tokens, " tokens in 1 document, 2 shards, 0.0 MB\n");
   EXPECT_EQ(outcome.out, said);
-  const Outcome check = RunProgram("index --check " + Out());
+  const Outcome check = RunProgram("make index --check " + Out());
   EXPECT_EQ(check.code, 0) << check.output;
   EXPECT_EQ(check.out, said);
-  EXPECT_EQ(
-      RunProgram(absl::StrCat("index --model ", kModel, " --check ", Out()))
-          .code,
-      0);
+  EXPECT_EQ(RunProgram(
+                absl::StrCat("make index --model ", kModel, " --check ", Out()))
+                .code,
+            0);
   std::string bytes = folder_.Read("out/001.suffixes");
   bytes[0] ^= 1;
   folder_.Write("out/001.suffixes", bytes);
-  const Outcome changed = RunProgram("index --check " + Out());
+  const Outcome changed = RunProgram("make index --check " + Out());
   EXPECT_EQ(changed.code, 2);
   EXPECT_EQ(changed.out, "");
   EXPECT_THAT(changed.err,
@@ -140,7 +140,7 @@ TEST_F(IndexCommand, SaysWhatItWroteAndThatItIsWhole) {
 }
 
 // Killed while it waits for the rest of its texts.
-TEST_F(IndexCommand, GoesOnAfterAKillAsIfThereHadBeenNone) {
+TEST_F(MakeIndex, GoesOnAfterAKillAsIfThereHadBeenNone) {
   std::string lines;
   for (int i = 0; i < 60; ++i)
     lines += Line(absl::StrCat(kFirst, "# ", i, "\n"));
@@ -161,7 +161,7 @@ TEST_F(IndexCommand, GoesOnAfterAKillAsIfThereHadBeenNone) {
       "do sleep 0.02; done; kill -9 $one; wait $one; echo code $?"));
   EXPECT_EQ(killed.out, "code 137\n") << killed.output;
   EXPECT_FALSE(std::filesystem::exists(Out("out/index.json")));
-  EXPECT_THAT(RunProgram("index --check " + Out()).err,
+  EXPECT_THAT(RunProgram("make index --check " + Out()).err,
               HasSubstr("index.json: the index is not whole yet"));
   // Other texts: nothing is lost by asking.
   EXPECT_THAT(RunProgram(Command(folder_.Write("c.py", kSecond) +
@@ -181,7 +181,7 @@ TEST_F(IndexCommand, GoesOnAfterAKillAsIfThereHadBeenNone) {
                                     "whole"));
 }
 
-TEST_F(IndexCommand, RefusesFilesThatCannotBeRead) {
+TEST_F(MakeIndex, RefusesFilesThatCannotBeRead) {
   const std::string good = folder_.Write("a.py", kFirst);
   ExpectRefused(Command(good + " no_such_file.txt"),
                 "no_such_file.txt: ", "No such file");
@@ -196,15 +196,16 @@ TEST_F(IndexCommand, RefusesFilesThatCannotBeRead) {
                 "expected a text, found no token");
 }
 
-TEST_F(IndexCommand, RefusesWhatItWasNotToldOrNeedNot) {
+TEST_F(MakeIndex, RefusesWhatItWasNotToldOrNeedNot) {
   const std::string file = folder_.Write("a.py", kFirst);
-  ExpectRefused("index", "", "expected --model, --out and files, or --check");
-  ExpectRefused(absl::StrCat("index --model ", kModel, " ", file), "",
+  ExpectRefused("make index", "",
                 "expected --model, --out and files, or --check");
-  ExpectRefused(absl::StrCat("index --check x ", file), "", "no files");
-  ExpectRefused("index --check no_such_index",
+  ExpectRefused(absl::StrCat("make index --model ", kModel, " ", file), "",
+                "expected --model, --out and files, or --check");
+  ExpectRefused(absl::StrCat("make index --check x ", file), "", "no files");
+  ExpectRefused("make index --check no_such_index",
                 "no_such_index/index.json: ", "No such file");
-  ExpectRefused("index --model no_such_model --out " + Out() + " " + file,
+  ExpectRefused("make index --model no_such_model --out " + Out() + " " + file,
                 "no_such_model", "No such file");
   const Outcome small = RunProgram(Command(file + " --shard-tokens 1"));
   EXPECT_EQ(small.code, 2);
@@ -213,7 +214,7 @@ TEST_F(IndexCommand, RefusesWhatItWasNotToldOrNeedNot) {
 }
 
 // A full disk is told as the index's, not as a document's.
-TEST_F(IndexCommand, NamesWhatCouldNotBeWritten) {
+TEST_F(MakeIndex, NamesWhatCouldNotBeWritten) {
   std::string text;
   for (int i = 0; i < 200; ++i) text += kFirst;
   const std::string file = folder_.Write("a.jsonl", Line(text) + Line(text));
@@ -228,7 +229,7 @@ TEST_F(IndexCommand, NamesWhatCouldNotBeWritten) {
 }
 
 // From text to a draft: the folder is found beside the method's.
-TEST_F(IndexCommand, WritesWhatTheDrafterReads) {
+TEST_F(MakeIndex, WritesWhatTheDrafterReads) {
   const std::string file = folder_.Write("a.py", kFirst);
   ASSERT_EQ(RunProgram(Command(file)).code, 0);
   const std::string generate = absl::StrCat(

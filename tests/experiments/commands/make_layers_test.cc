@@ -1,4 +1,4 @@
-// banyan search, on the target that ships.
+// banyan make layers, on the target that ships.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,13 +23,14 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 // Tests run in the project's root.
-class SearchCommand : public testing::Test {
+class MakeLayers : public testing::Test {
  protected:
   Outcome Search(const std::string& method, const std::string& more = "") {
-    return RunProgram(absl::StrCat(
-        "search --model models/pycode-target --prompts 2 --max-new-tokens 8 "
-        "--workload experiments/workloads/pycode.jsonl --method ",
-        method, " --out ", out(), " ", more));
+    return RunProgram(
+        absl::StrCat("make layers --model models/pycode-target --prompts 2 "
+                     "--max-new-tokens 8 "
+                     "--workload experiments/workloads/pycode.jsonl --method ",
+                     method, " --out ", out(), " ", more));
   }
   std::string out() const { return folder_.path() + "/best.yaml"; }
   std::string path() const { return out() + ".path.csv"; }
@@ -66,7 +67,7 @@ double SpeedOf(const std::string& line) {
 constexpr char kExit[] = "configs/methods/early_exit.yaml";
 constexpr char kSkip[] = "configs/methods/skip.yaml";
 
-TEST_F(SearchCommand, RatesEveryExitAndWritesTheFastest) {
+TEST_F(MakeLayers, RatesEveryExitAndWritesTheFastest) {
   const Outcome outcome = Search(kExit, "--temperature 0");
   ASSERT_EQ(outcome.code, 0) << outcome.output;
   std::set<std::string> exits;
@@ -88,7 +89,7 @@ TEST_F(SearchCommand, RatesEveryExitAndWritesTheFastest) {
   EXPECT_EQ(used.code, 0) << used.output;
 }
 
-TEST_F(SearchCommand, GoesOnWhereItWasStopped) {
+TEST_F(MakeLayers, GoesOnWhereItWasStopped) {
   ASSERT_EQ(Search(kSkip, "--steps 7").code, 0);
   const std::vector<std::string> whole = Lines();
   ASSERT_EQ(whole.size(), 7U);
@@ -122,7 +123,7 @@ TEST_F(SearchCommand, GoesOnWhereItWasStopped) {
   EXPECT_EQ(Read(path()), before);
 }
 
-TEST_F(SearchCommand, BeginsWhereItsSeedSays) {
+TEST_F(MakeLayers, BeginsWhereItsSeedSays) {
   std::set<std::string> starts;
   for (const char* seed : {"1", "2", "3", "4"}) {
     std::filesystem::remove(path());
@@ -133,7 +134,7 @@ TEST_F(SearchCommand, BeginsWhereItsSeedSays) {
   EXPECT_GE(starts.size(), 3U);
 }
 
-TEST_F(SearchCommand, RefusesThePathOfAnotherSearch) {
+TEST_F(MakeLayers, RefusesThePathOfAnotherSearch) {
   ASSERT_EQ(Search(kExit).code, 0);
   const std::string before = Read(path());
   for (const std::string& other :
@@ -151,7 +152,7 @@ TEST_F(SearchCommand, RefusesThePathOfAnotherSearch) {
   EXPECT_THAT(torn.err, HasSubstr(path() + ":6: 'exit 9' is no candidate"));
 }
 
-TEST_F(SearchCommand, SaysWhatItCannotSearch) {
+TEST_F(MakeLayers, SaysWhatItCannotSearch) {
   const Outcome chain = Search("configs/methods/chain.yaml");
   EXPECT_NE(chain.code, 0);
   EXPECT_THAT(chain.err, HasSubstr("configs/methods/chain.yaml:"));

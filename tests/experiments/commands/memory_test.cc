@@ -56,7 +56,7 @@ TEST_F(Memory, RunsOutWhileAnIndexIsBuilt) {
   const std::string out = folder_.path() + "/index";
   const LittleMemory little(300 * kMegabyte);  // a shard takes 400
   const Outcome outcome = RunProgram(absl::StrCat(
-      "index --model models/pycode-target --out ", out, " README.md"));
+      "make index --model models/pycode-target --out ", out, " README.md"));
   EXPECT_EQ(outcome.code, 1) << outcome.output;
   EXPECT_THAT(outcome.err, HasSubstr("banyan: out of memory: expected more"));
   EXPECT_FALSE(std::filesystem::exists(out));

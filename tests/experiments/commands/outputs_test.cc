@@ -81,24 +81,26 @@ TEST_F(Outputs, AreNoneOfTheCommandsInputs) {
     ExpectRefused(absl::StrCat(reader, Records(), " --out"),
                   "run/records-0-of-1.banyan");
   }
-  ExpectRefused(absl::StrCat("count", model, " ", Path("corpus.txt"), " --out"),
-                "corpus.txt");
+  ExpectRefused(
+      absl::StrCat("make counts", model, " ", Path("corpus.txt"), " --out"),
+      "corpus.txt");
   for (const char* file : {"model/model.safetensors", "model/tokenizer.json"})
     ExpectRefused(
-        absl::StrCat("count", model, " ", Path("corpus.txt"), " --out"), file);
+        absl::StrCat("make counts", model, " ", Path("corpus.txt"), " --out"),
+        file);
   ExpectRefused(absl::StrCat("measure", model, " --rounds 1 --out"),
                 "model/config.json");
   ExpectRefused("calibrate" + decode + "--out", "w.jsonl");
   ExpectRefused("calibrate" + decode + "--out", "m.yaml");
-  ExpectRefused("search" + decode + "--steps 1 --out", "m.yaml");
-  ExpectRefused(
-      absl::StrCat("search", decode, "--steps 1 --out ", Path("o"), " --path"),
-      "w.jsonl");
+  ExpectRefused("make layers" + decode + "--steps 1 --out", "m.yaml");
+  ExpectRefused(absl::StrCat("make layers", decode, "--steps 1 --out ",
+                             Path("o"), " --path"),
+                "w.jsonl");
   ExpectRefused(absl::StrCat("tree ", Path("tree.yaml"), " --svg"),
                 "tree.yaml");
   const Outcome same =
-      RunProgram(absl::StrCat("search", decode, "--steps 1 --out ", Path("o"),
-                              " --path ", Path("run/../o")));
+      RunProgram(absl::StrCat("make layers", decode, "--steps 1 --out ",
+                              Path("o"), " --path ", Path("run/../o")));
   EXPECT_EQ(same.code, 2) << same.output;
   EXPECT_THAT(same.err, HasSubstr("expected a file of its own"));
 }
@@ -117,8 +119,8 @@ TEST_F(Outputs, StandBesideTheInputs) {
 }
 
 TEST_F(Outputs, GoThroughLinksAndIntoDevices) {
-  const std::string count = absl::StrCat("count --model ", Path("model"), " ",
-                                         Path("corpus.txt"), " --out ");
+  const std::string count = absl::StrCat("make counts --model ", Path("model"),
+                                         " ", Path("corpus.txt"), " --out ");
   folder_.Write("target", "old");
   fs::create_symlink("target", Path("l"));
   EXPECT_EQ(RunProgram(count + Path("l")).code, 0);

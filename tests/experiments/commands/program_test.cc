@@ -7,9 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -23,7 +21,6 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
-using testing::Pair;
 using testing::StartsWith;
 
 // Writes a file and runs a command on it.
@@ -58,56 +55,6 @@ void ExpectRefused(const std::string& text, const std::string& place,
   EXPECT_THAT(outcome.output,
               AllOf(HasSubstr(".yaml:" + place + ": "), HasSubstr(reason)))
       << text;
-}
-
-TEST(Program, SuggestsTheNearestCommand) {
-  const Outcome outcome = RunProgram("exat");
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.output, HasSubstr("did you mean 'exact'?"));
-}
-
-TEST(Program, KnowsTheOldNameOfACommandAndSaysSo) {
-  const Outcome outcome = RunProgram("law configs/exact/chain_leviathan.yaml");
-  EXPECT_EQ(outcome.code, 0) << outcome.output;
-  EXPECT_THAT(outcome.output,
-              AllOf(HasSubstr("the command 'law' is now called 'exact'"),
-                    HasSubstr("verifier leviathan")));
-}
-
-// Those that the help lists.
-const std::set<std::string>& Commands() {
-  static const auto& commands = *new std::set<std::string>([] {
-    std::set<std::string> listed;
-    const std::string help = RunProgram("--help").out;
-    std::istringstream lines(help.substr(help.find("\nSubcommands:\n")));
-    for (std::string line; std::getline(lines, line);)
-      if (line.rfind("  ", 0) == 0 && line[2] != ' ')
-        listed.insert(line.substr(2, line.find(' ', 2) - 2));
-    return listed;
-  }());
-  return commands;
-}
-
-TEST(Program, HelpsEverywhere) {
-  EXPECT_GE(Commands().size(), 20U);
-  for (const std::string& command : Commands()) {
-    const Outcome outcome = RunProgram(command + " --help");
-    EXPECT_EQ(outcome.code, 0) << command;
-    EXPECT_THAT(outcome.output, HasSubstr("Usage")) << command;
-    EXPECT_THAT(outcome.output, HasSubstr("\nExample:\n  ")) << command;
-  }
-}
-
-TEST(Program, TakesADeviceWhereverItTakesThreads) {
-  std::set<std::string> device;
-  std::set<std::string> threads;
-  for (const std::string& command : Commands()) {
-    const std::string help = RunProgram(command + " --help").out;
-    if (help.find("\n  --device ") != help.npos) device.insert(command);
-    if (help.find("\n  --threads ") != help.npos) threads.insert(command);
-  }
-  EXPECT_GE(device.size(), 9U);
-  EXPECT_EQ(threads, device);
 }
 
 // Every key of every part is documented where it is read.

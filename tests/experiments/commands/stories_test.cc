@@ -83,14 +83,14 @@ TEST_F(Stories, EveryMethodGivesThePlainIdsToTheContextLimit) {
 
 TEST_F(Stories, TextAndItsIdsScoreAlike) {
   const nlohmann::json text = RunForJson(
-      Command("score") + "--text 'Once upon a time' --json --logits");
-  const nlohmann::json ids =
-      RunForJson(Command("score") + "--ids 1,403,407,261,378 --json --logits");
+      Command("text score") + "--text 'Once upon a time' --json --logits");
+  const nlohmann::json ids = RunForJson(
+      Command("text score") + "--ids 1,403,407,261,378 --json --logits");
   EXPECT_EQ(text, ids);
   EXPECT_EQ(text.at("tokens").at(1), "\u2581Once");
   // A model of this text is nearly certain of its begin.
   EXPECT_GT(text.at("mean").get<double>(), -0.1);
-  EXPECT_EQ(RunForJson(Command("score") +
+  EXPECT_EQ(RunForJson(Command("text score") +
                        "--text 'Once upon a time' --no-special --json")
                 .at("ids"),
             nlohmann::json({403, 407, 261, 378}));
@@ -98,7 +98,7 @@ TEST_F(Stories, TextAndItsIdsScoreAlike) {
 
 TEST_F(Stories, PrintsTheLikeliestNextTokensWithTheirTexts) {
   const Outcome outcome =
-      RunProgram(Command("score") + "--text 'Once upon a time' --logits");
+      RunProgram(Command("text score") + "--text 'Once upon a time' --logits");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out,
               AllOf(HasSubstr("<s>"), HasSubstr("\u2581Once  "),
@@ -147,7 +147,7 @@ TEST_F(Stories, PutsThePromptIntoAChat) {
 
 TEST_F(Stories, RefusesTextThatIsNone) {
   const Outcome outcome =
-      RunProgram(Command("score") + "--text \"$(printf 'a\\377')\"");
+      RunProgram(Command("text score") + "--text \"$(printf 'a\\377')\"");
   EXPECT_EQ(outcome.code, 2) << outcome.output;
   EXPECT_THAT(outcome.err, HasSubstr("--text: the text is not UTF-8"));
 }

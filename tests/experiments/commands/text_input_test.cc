@@ -78,11 +78,12 @@ TEST_F(TextInput, MayBeEmptyWhereTheTokenizerBeginsTexts) {
                  "--prompt '' --max-new-tokens 2 --ignore-eos --json");
   EXPECT_EQ(text.at("prompt_ids"), Json({1}));
   EXPECT_EQ(text.at("ids").size(), 2u);
-  const Json score = RunForJson("score" + model + "--text '' --logits --json");
+  const Json score =
+      RunForJson("text score" + model + "--text '' --logits --json");
   EXPECT_EQ(score.at("ids"), Json({1}));
   EXPECT_EQ(score.at("total"), 0);
   EXPECT_TRUE(score.at("mean").is_null());
-  EXPECT_THAT(RunProgram("score" + model + "--text ''").out,
+  EXPECT_THAT(RunProgram("text score" + model + "--text ''").out,
               HasSubstr("nothing to score: the first token has none before"));
   EXPECT_THAT(RunProgram("generate" + model + "--prompt '' --no-special").err,
               HasSubstr("--prompt: the text is empty, and --no-special adds "
@@ -95,7 +96,7 @@ TEST_F(TextInput, IsRefusedEmptyWhereTheTokenizerAddsNothing) {
       ": the text is empty, and the tokenizer adds no token to it";
   EXPECT_THAT(RunProgram("generate" + model + "--prompt ''").err,
               HasSubstr("--prompt" + reason));
-  EXPECT_THAT(RunProgram("score" + model + "--text ''").err,
+  EXPECT_THAT(RunProgram("text score" + model + "--text ''").err,
               HasSubstr("--text" + reason));
 }
 
@@ -164,10 +165,10 @@ TEST_F(TextInput, IsTakenAsItStands) {
   for (const auto& [text, ids] :
        {std::pair("{}", Json({1, 0, 0})), std::pair("%%", Json({1, 0, 0})),
         std::pair("[a,b]", Json({1, 0, 3, 0, 4, 0}))})
-    EXPECT_EQ(
-        RunForJson(absl::StrCat("score", model, "--json --text '", text, "'"))
-            .at("ids"),
-        ids);
+    EXPECT_EQ(RunForJson(absl::StrCat("text score", model, "--json --text '",
+                                      text, "'"))
+                  .at("ids"),
+              ids);
 }
 
 TEST_F(TextInput, OfAMessageGivesNoControlTokens) {
@@ -254,8 +255,9 @@ TEST_F(TextInput, OfAChatIsRefusedWhereThereIsNone) {
     EXPECT_EQ(outcome.code, 2) << outcome.output;
     EXPECT_THAT(outcome.err, HasSubstr(bad.reason));
   }
-  EXPECT_THAT(RunProgram("score" + Model(ChatMl()) + "--text a --text b").err,
-              HasSubstr("--text: expected one text, found 2"));
+  EXPECT_THAT(
+      RunProgram("text score" + Model(ChatMl()) + "--text a --text b").err,
+      HasSubstr("--text: expected one text, found 2"));
 }
 
 }  // namespace

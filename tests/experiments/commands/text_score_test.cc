@@ -1,4 +1,4 @@
-// banyan score, as a user meets it.
+// banyan text score, as a user meets it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 std::string On(const std::string& golden) {
-  return "score --model " + GoldenFolder(golden) + " ";
+  return "text score --model " + GoldenFolder(golden) + " ";
 }
 
 double LogProbability(const std::vector<double>& logits, std::size_t token) {
@@ -35,9 +35,9 @@ double LogProbability(const std::vector<double>& logits, std::size_t token) {
 // 150 * 2^-24 times the largest (tests/core/model), some 1e-4.
 constexpr double kOff = 1e-3;
 
-class ScoreGolden : public testing::TestWithParam<std::string> {};
+class TextScoreGolden : public testing::TestWithParam<std::string> {};
 
-TEST_P(ScoreGolden, GivesTheLogProbabilitiesOfAnotherImplementation) {
+TEST_P(TextScoreGolden, GivesTheLogProbabilitiesOfAnotherImplementation) {
   const GoldenNumbers golden = ReadGolden(GetParam());
   const nlohmann::json json =
       RunForJson(On(GetParam()) + "--weights f32 --logits --json --ids " +
@@ -70,11 +70,11 @@ TEST_P(ScoreGolden, GivesTheLogProbabilitiesOfAnotherImplementation) {
     EXPECT_NEAR(last[i].get<double>(), golden.logits64.back()[i], kOff) << i;
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, ScoreGolden,
+INSTANTIATE_TEST_SUITE_P(Families, TextScoreGolden,
                          testing::ValuesIn(GoldenNames()),
                          [](const auto& row) { return row.param; });
 
-TEST(Score, PrintsATableWithTotals) {
+TEST(TextScore, PrintsATableWithTotals) {
   const Outcome outcome = RunProgram(On("llama") + "--ids 1,2,3 --logits");
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_THAT(outcome.out,
@@ -85,7 +85,7 @@ TEST(Score, PrintsATableWithTotals) {
   EXPECT_EQ(outcome.err, "");
 }
 
-TEST(Score, GivesTheLogitsAfterOneTokenThoughNothingIsScored) {
+TEST(TextScore, GivesTheLogitsAfterOneTokenThoughNothingIsScored) {
   const nlohmann::json json =
       RunForJson(On("llama") + "--ids 1 --logits --json");
   ASSERT_FALSE(json.is_null());
@@ -100,7 +100,7 @@ TEST(Score, GivesTheLogitsAfterOneTokenThoughNothingIsScored) {
               AllOf(HasSubstr("nothing to score"), HasSubstr("logit")));
 }
 
-TEST(Score, IsTheSameOnEveryInstructionSetAndThreadCount) {
+TEST(TextScore, IsTheSameOnEveryInstructionSetAndThreadCount) {
   for (const std::string weights : {"bf16", "q8"}) {
     const std::string command = On("llama") + "--ids 1,2,3,4 --logits --json " +
                                 "--weights " + weights + " ";
@@ -131,7 +131,7 @@ TEST(Score, IsTheSameOnEveryInstructionSetAndThreadCount) {
 
 // What 32-bit sums may move a logit of this size by; the goldens' own bound is
 // tighter.
-TEST(Score, RunsOnEveryDevice) {
+TEST(TextScore, RunsOnEveryDevice) {
   const std::string command = On("llama") + "--ids 1,2,3,4 --logits --json ";
   const nlohmann::json cpu = RunForJson(command);
   const nlohmann::json reference = RunForJson(command + "--device reference");
@@ -145,7 +145,7 @@ TEST(Score, RunsOnEveryDevice) {
   EXPECT_NE(a, b) << "two backends that round alike are one";
 }
 
-TEST(Score, RefusesBadInput) {
+TEST(TextScore, RefusesBadInput) {
   struct Case {
     std::string arguments;
     std::string reason;
@@ -154,10 +154,10 @@ TEST(Score, RefusesBadInput) {
   std::string long_ids = "1";
   for (int i = 0; i < 64; ++i) long_ids += ",1";
   for (const Case& bad : std::vector<Case>{
-           {"score --ids 1", "--model is required"},
-           {"score --model no_such_folder --ids 1",
+           {"text score --ids 1", "--model is required"},
+           {"text score --model no_such_folder --ids 1",
             "'no_such_folder' is not a directory"},
-           {"score --model tests --ids 1", "tests/config.json"},
+           {"text score --model tests --ids 1", "tests/config.json"},
            {llama, "give either --text or --ids"},
            {llama + "--text a --ids 1", "not both"},
            {llama + "--text a", "the model has no tokenizer ("},
@@ -187,7 +187,7 @@ TEST(Score, RefusesBadInput) {
   }
 }
 
-TEST(Score, SaysThatTheOutputCouldNotBeWritten) {
+TEST(TextScore, SaysThatTheOutputCouldNotBeWritten) {
   const Outcome outcome = RunProgram(On("llama") + "--ids 1,2 >/dev/full");
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("could not be written"));

@@ -208,7 +208,8 @@ TEST(MethodFile, SaysHowAnIndexIsMadeThatIsNotThere) {
       "policy: {name: best_first, most_draws: 12}\n"
       "verifier: {name: multi_round}\n",
       "1:27",
-      "no/such/index' is not a directory; `banyan index --model TARGET --out "
+      "no/such/index' is not a directory; `banyan make index --model TARGET "
+      "--out "
       "FOLDER FILES` makes an index, scripts/corpus_index that of the preset "
       "`rest`");
 }

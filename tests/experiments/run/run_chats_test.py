@@ -54,7 +54,7 @@ class ChatTest(RunCase):
                 for row in rows}
 
     def text(self, tokens):
-        done = run("tokenize", "--model", "models/pycode-target", "--decode",
+        done = run("text", "tokenize", "--model", "models/pycode-target", "--decode",
                    input=" ".join(map(str, tokens)))
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout

@@ -94,7 +94,7 @@ class RunFilesTest(RunCase):
         for name in ("paths.json", "own.json"):
             (self.folder / name).write_text("[[0], [0, 0]]")
         (self.folder / "code.txt").write_text("def f(x):\n    return x\n")
-        done = run("index", "--model", self.folder / "target", "--out",
+        done = run("make", "index", "--model", self.folder / "target", "--out",
                    self.folder / "library", self.folder / "code.txt")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.file.write_text(EXPERIMENT)

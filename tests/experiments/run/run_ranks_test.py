@@ -95,7 +95,8 @@ class RanksTest(RunCase):
 
     def test_every_preset_records_what_one_process_does(self):
         index = self.folder / "index"
-        done = run("index", "--model", TARGET, "--out", index, ROOT / "README.md")
+        done = run("make", "index", "--model", TARGET, "--out", index,
+                   ROOT / "README.md")
         self.assertEqual(done.returncode, 0, done.stderr)
         expected = self.alike(["workload.prompts=1", "limits.max_new_tokens=24",
                                "matrix.sampling.temperature=[0]",
@@ -282,7 +283,7 @@ methods:
                   "fast"], "expected a rate and a latency"),
                 (["generate", "--model", TARGET, "--prompt", "a",
                   "--gather-timeout", "0"], "expected seconds above 0"),
-                (["score", "--model", TARGET, "--text", "a"],
+                (["text", "score", "--model", TARGET, "--text", "a"],
                  "only generate, measure and run share their work")):
             done = launch(mpirun(2, PROGRAM, *asked))
             self.assertNotEqual(done.returncode, 0)
