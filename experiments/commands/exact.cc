@@ -280,7 +280,7 @@ void AddExactCommand(CommandLine& line) {
       {.name = "exact",
        .sentence =
            "Computes a method's exact output distribution on a toy model.",
-       .more = "It enumerates all that can happen. For several files it prints "
+       .more = "It enumerates every outcome. For several files it prints "
                "a table.",
        .example = "  banyan exact configs/exact/tree_multi_round.yaml"});
   const auto options = std::make_shared<Options>();

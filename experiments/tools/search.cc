@@ -230,8 +230,9 @@ absl::StatusOr<SearchSpace> SearchSpace::Of(const Params& method, int layers) {
     space.exits_ = row.search == SearchOver::kExits;
     return space;
   }
-  return method.Error(absl::StrCat("search takes a method with one drafter, ",
-                                   absl::StrJoin(searched, " or ")));
+  return method.Error(
+      absl::StrCat("make layers takes a method with one drafter, ",
+                   absl::StrJoin(searched, " or ")));
 }
 
 int SearchSpace::size() const {
