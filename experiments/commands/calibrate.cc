@@ -21,6 +21,7 @@
 #include "experiments/commands/shared/token_input.h"
 #include "experiments/models/loaded_model.h"
 #include "experiments/models/model_shelf.h"
+#include "experiments/plan/read_method.h"
 #include "experiments/run/prepared_prompts.h"
 #include "experiments/tools/calibration.h"
 
@@ -61,7 +62,8 @@ absl::Status Run(const Options& options) {
       .ranks = options.ranks,
       .seed = seed,
       .timed = options.timed};
-  BANYAN_ASSIGN_OR_RETURN(task.method, LoadYamlFile(options.method));
+  BANYAN_ASSIGN_OR_RETURN(const Params method, LoadYamlFile(options.method));
+  task.method = ReadMethodSpec(method);
   BANYAN_ASSIGN_OR_RETURN(
       task.prompts,
       ReadPrompts(options.workload, options.prompts, target, options.chat));

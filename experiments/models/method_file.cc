@@ -18,21 +18,20 @@
 #include "core/base/weight_format.h"
 #include "core/ops/outline.h"
 #include "core/prob/sampling_rule.h"
-#include "core/tokenizer/chat_template.h"
 #include "decode/method.h"
 #include "drafters/catalogue.h"
 #include "drafters/drafter.h"
 #include "drafters/row.h"
 #include "drafters/workbench.h"
 #include "experiments/models/loaded_model.h"
-#include "experiments/plan/method_sections.h"
+#include "experiments/plan/build_method.h"
+#include "experiments/plan/method_spec.h"
 #include "experiments/plan/model_spec.h"
+#include "experiments/plan/read_method.h"
 #include "tree/policies/catalogue.h"
 
 namespace banyan {
 namespace {
-
-constexpr char kTarget[] = "target";  // as a directory: the target's own
 
 // Adds the models of a method file.
 class ModelAdder {
@@ -41,26 +40,22 @@ class ModelAdder {
              LoadedMethod& method)
       : target_(target), context_(context), method_(method) {}
 
-  absl::Status Add(const Params* models) {
-    if (models == nullptr) return absl::OkStatus();
-    if (models->kind() != Params::Kind::kMap)
-      return models->Expected("a map from names to models");
+  absl::Status Add(const std::vector<NamedModel>& models) {
     Errors errors;
-    for (const Params::Entry& entry : models->entries())
-      errors.Add(AddOne(entry));
+    for (const NamedModel& model : models)
+      errors.Add(model.folder_key.empty() ? AddModel(model) : AddFolder(model));
     return errors.status();
   }
 
  private:
   // What some drafter opens for itself, once it is asked to.
-  absl::Status AddFolder(const std::string& name, absl::string_view key,
-                         const Params& place) {
-    std::string directory;
-    BANYAN_RETURN_IF_ERROR(Convert(place, directory));
-    method_.bench->AddFolder(name, key, place);
-    MethodModel folder = {.name = name, .directory = Beside(place, directory)};
+  absl::Status AddFolder(const NamedModel& named) {
+    method_.bench->AddFolder(named.name, named.folder_key, named.place);
+    MethodModel folder = {.name = named.name,
+                          .directory = named.spec.directory};
     for (const DrafterRow& row : DrafterCatalogue()) {
-      if (row.folder_key != key || row.heads.describe == nullptr) continue;
+      if (row.folder_key != named.folder_key || row.heads.describe == nullptr)
+        continue;
       // What fails is told where a drafter opens it.
       folder.about =
           row.heads.describe(*target_.model, folder.directory).value_or("");
@@ -69,29 +64,17 @@ class ModelAdder {
     return absl::OkStatus();
   }
 
-  absl::Status AddOne(const Params::Entry& entry) {
-    ParamsReader in(entry.value, absl::StrCat("model ", entry.key));
-    for (absl::string_view key : DrafterFolderKeys()) {
-      const Params* place = in.Take(key);
-      if (place == nullptr) continue;
-      BANYAN_RETURN_IF_ERROR(in.Finish());
-      return AddFolder(entry.key, key, *place);
-    }
-    ModelSpec spec = TakeModelSpec(in);
-    BANYAN_RETURN_IF_ERROR(in.Finish());
-    const Params& place = *entry.value.Find("directory");
-    if (place.text() == kTarget) {
-      spec.directory = context_.target.directory;
-      spec.copy = true;
-    }
+  absl::Status AddModel(const NamedModel& named) {
+    ModelSpec spec = named.spec;
+    if (spec.copy) spec.directory = context_.target.directory;
     const absl::StatusOr<LoadedModel> loaded =
         !spec.copy                  ? context_.shelf.Open(spec)
         : context_.counts_no_copies ? target_
                                     : context_.shelf.OpenCopy(spec, target_);
-    if (!loaded.ok()) return place.Error(loaded.status().message());
-    method_.bench->AddModel(entry.key, loaded->model, loaded->tokenizer,
-                            spec.copy ? Params() : place);
-    method_.models.push_back({.name = entry.key,
+    if (!loaded.ok()) return named.place.Error(loaded.status().message());
+    method_.bench->AddModel(named.name, loaded->model, loaded->tokenizer,
+                            spec.copy ? Params() : named.place);
+    method_.models.push_back({.name = named.name,
                               .directory = spec.directory,
                               .model = loaded->model});
     return absl::OkStatus();
@@ -103,50 +86,45 @@ class ModelAdder {
 };
 
 // The format of the target's copies among the models; empty: there are none.
-absl::StatusOr<std::string> CopiesIn(const Params& models) {
+absl::StatusOr<std::string> CopiesIn(const std::vector<NamedModel>& models) {
   std::string copies;
-  if (models.kind() != Params::Kind::kMap) return copies;
-  for (const Params::Entry& entry : models.entries()) {
-    if (entry.value.kind() != Params::Kind::kMap) continue;
-    const Params* directory = entry.value.Find("directory");
-    if (directory == nullptr || directory->text() != kTarget) continue;
-    const Params* weights = entry.value.Find("weights");
-    const std::string format =
-        weights == nullptr ? std::string() : weights->text();
+  for (const NamedModel& model : models) {
+    if (!model.spec.copy) continue;
+    const std::string& format = model.spec.weights;
     if (!FindFormat(format).has_value() ||
         (!copies.empty() && copies != format))
-      return entry.value.Expected(
-          "one format of weights, such as q8, for all copies of a target whose "
-          "memory is bounded");
+      return ErrorAt(
+          model.section_place,
+          absl::StrCat("expected one format of weights, such as q8, for all "
+                       "copies of a target whose memory is bounded, found ",
+                       format));
     copies = format;
   }
   return copies;
 }
 
 // No model stands in the file for nothing.
-absl::Status CheckModelsAreUsed(const Params* models, const Workbench& bench) {
-  if (models == nullptr) return absl::OkStatus();
-  for (const Params::Entry& entry : models->entries())
-    if (!bench.opened(entry.key))
-      return ErrorAt(entry.key_origin,
-                     absl::StrCat("no drafter uses model '", entry.key, "'"));
+absl::Status CheckModelsAreUsed(const std::vector<NamedModel>& models,
+                                const Workbench& bench) {
+  for (const NamedModel& model : models)
+    if (!bench.opened(model.name))
+      return ErrorAt(model.name_place,
+                     absl::StrCat("no drafter uses model '", model.name, "'"));
   return absl::OkStatus();
 }
 
-// The file's rule, overridden key by key.
-absl::StatusOr<SamplingRule> Override(const MethodSections& sections,
+// The method's rule, overridden key by key.
+absl::StatusOr<SamplingRule> Override(const MethodSpec& spec,
                                       std::vector<Params::Entry> overrides) {
-  BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, ReadSampling(sections));
+  BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, ReadSampling(spec));
   if (overrides.empty()) return rule;
   std::vector<Params::Entry> entries = std::move(overrides);
   const std::size_t count = entries.size();
-  if (sections.sampling != nullptr) {
-    for (const Params::Entry& entry : sections.sampling->entries()) {
-      const bool overridden = std::any_of(
-          entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(count),
-          [&](const auto& own) { return own.key == entry.key; });
-      if (!overridden) entries.push_back(entry);
-    }
+  for (const Params::Entry& entry : spec.sampling.entries()) {
+    const bool overridden = std::any_of(
+        entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(count),
+        [&](const auto& own) { return own.key == entry.key; });
+    if (!overridden) entries.push_back(entry);
   }
   return SamplingRule::FromParams(Params::Map(std::move(entries)));
 }
@@ -159,51 +137,35 @@ absl::Status CheckFits(const SamplingRule& rule, const Params* stated,
 }
 
 // Of `overrides` or, without it there, of the file.
-const Params* FindBanned(const MethodSections& sections,
+const Params* FindBanned(const MethodSpec& spec,
                          const std::vector<Params::Entry>& overrides) {
   for (const Params::Entry& entry : overrides)
     if (entry.key == "banned") return &entry.value;
-  return sections.sampling == nullptr ? nullptr
-                                      : sections.sampling->Find("banned");
+  return spec.sampling.Find("banned");
 }
 
-// What a method file says before any model is opened.
+// What a method says before any model is opened.
 struct Stated {
-  bool has_right_keys = false;
-  const Params* models = nullptr;
-  std::string chat_template;
-  MethodSections sections;
   SamplingRule rule;
   std::vector<std::string> policy_files;
   Method method;  // without trunks
 };
 
-Stated ReadStated(const Params& file,
+Stated ReadStated(const MethodSpec& spec,
                   const std::vector<Params::Entry>& sampling, Errors& errors) {
   Stated stated;
-  ParamsReader in(file, "method file");
-  stated.models = in.Take("models");
-  if (stated.models != nullptr && stated.models->kind() == Params::Kind::kNull)
-    stated.models = nullptr;
-  if (in.Optional("chat_template", stated.chat_template)) {
-    const auto known = ChatTemplate::Named(stated.chat_template);
-    if (!known.ok())
-      in.Note(file.Find("chat_template")->Error(known.status().message()));
-  }
-  stated.sections = TakeMethodSections(in);
-  const absl::Status keys = in.Finish();
-  stated.has_right_keys = keys.ok();
-  errors.Add(keys);
-  absl::StatusOr<SamplingRule> rule = Override(stated.sections, sampling);
+  errors.Add(spec.errors.status());
+  absl::StatusOr<SamplingRule> rule = Override(spec, sampling);
   errors.Add(rule.status());
   if (rule.ok()) stated.rule = *std::move(rule);
-  if (file.Find("verifier") != nullptr) {
-    absl::StatusOr<Method> method = StartMethod(stated.sections, stated.rule);
+  if (spec.verifier.kind() != Params::Kind::kNull) {
+    absl::StatusOr<Method> method = StartMethod(spec, stated.rule);
     errors.Add(method.status());
     if (method.ok()) stated.method = *std::move(method);
   }
-  for (const Params* policy : PolicySections(stated.sections)) {
-    const absl::StatusOr<PolicyChoice> choice = BuildPolicy(*policy);
+  for (const TrunkSpec& trunk : spec.trunks) {
+    const absl::StatusOr<PolicyChoice> choice =
+        BuildPolicy(trunk.policy.section());
     errors.Add(choice.status());
     if (choice.ok() && !choice->file.empty())
       stated.policy_files.push_back(choice->file);
@@ -213,19 +175,18 @@ Stated ReadStated(const Params& file,
 
 }  // namespace
 
-absl::Status CheckMethodFile(const Params& file,
-                             const std::vector<Params::Entry>& sampling) {
+absl::Status CheckMethod(const MethodSpec& spec,
+                         const std::vector<Params::Entry>& sampling) {
   Errors errors;
-  ReadStated(file, sampling, errors);
+  ReadStated(spec, sampling, errors);
   return errors.status();
 }
 
-absl::StatusOr<ModelSpec> LeaveRoom(const Params& file,
+absl::StatusOr<ModelSpec> LeaveRoom(const MethodSpec& method,
                                     const MethodContext& context) {
   ModelSpec spec = context.target;
-  const Params* const models = file.Find("models");
-  if (spec.memory.empty() || models == nullptr) return spec;
-  BANYAN_ASSIGN_OR_RETURN(spec.copies, CopiesIn(*models));
+  if (spec.memory.empty() || method.models.empty()) return spec;
+  BANYAN_ASSIGN_OR_RETURN(spec.copies, CopiesIn(method.models));
   std::size_t bytes = 0;
   ModelShelf shelf(OutlineOf(context.shelf.shared_backend(), &bytes));
   // With a number that only tells it from a drafter of the same file.
@@ -234,62 +195,66 @@ absl::StatusOr<ModelSpec> LeaveRoom(const Params& file,
   if (!shelf.Open(whole).ok()) return spec;
   const std::size_t of_target = bytes;
   const absl::Status counted =
-      ReadMethodFile(file, {.target = whole,
-                            .shelf = shelf,
-                            .sampling = context.sampling,
-                            .clock = context.clock,
-                            .counts_no_copies = true})
+      OpenMethod(method, {.target = whole,
+                          .shelf = shelf,
+                          .sampling = context.sampling,
+                          .clock = context.clock,
+                          .counts_no_copies = true})
           .status();
   if (counted.ok()) spec.reserved = bytes - of_target;
   return spec;
 }
 
-absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
-                                            const MethodContext& context) {
+absl::StatusOr<LoadedMethod> OpenMethod(const MethodSpec& method,
+                                        const MethodContext& context) {
   Errors errors;
-  Stated stated = ReadStated(file, context.sampling, errors);
-  const MethodSections& sections = stated.sections;
-  const absl::StatusOr<ModelSpec> spec = LeaveRoom(file, context);
+  Stated stated = ReadStated(method, context.sampling, errors);
+  const absl::StatusOr<ModelSpec> spec = LeaveRoom(method, context);
   errors.Add(spec.status());
   if (!spec.ok()) return errors.status();
   const absl::StatusOr<LoadedModel> target = context.shelf.OpenTarget(*spec);
   errors.Add(ErrorAt(context.target_place, target.status()));
   if (!target.ok()) return errors.status();
-  errors.Add(CheckFits(stated.rule, FindBanned(sections, context.sampling),
+  errors.Add(CheckFits(stated.rule, FindBanned(method, context.sampling),
                        target->model->vocab_size()));
   LoadedMethod loaded;
-  loaded.chat_template = stated.chat_template;
+  loaded.chat_template = method.chat_template;
   loaded.policy_files = stated.policy_files;
   loaded.target = *target;
   loaded.bench = std::make_shared<Workbench>(target->model, stated.rule,
                                              context.shelf.assets());
   loaded.bench->SetTokenizer(target->tokenizer);
   const absl::Status added =
-      ModelAdder(*target, context, loaded).Add(stated.models);
+      ModelAdder(*target, context, loaded).Add(method.models);
   errors.Add(added);
   // What a drafter lacks would be no mistake of its own.
-  if (!added.ok() || !stated.has_right_keys) return errors.status();
+  if (!added.ok() || !method.has_right_keys) return errors.status();
   const auto make = [&](int number) -> absl::StatusOr<NamedDrafter> {
-    const Params& section = sections.drafters[static_cast<std::size_t>(number)];
+    const Params& section = method.drafters[static_cast<std::size_t>(number)];
     BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Drafter> drafter,
                             BuildDrafter(section, *loaded.bench));
     return NamedDrafter{DrafterTitle(section), std::move(drafter)};
   };
-  if (errors.empty()) errors.Add(AddTrunks(sections, make, stated.method));
+  if (errors.empty()) errors.Add(AddTrunks(method, make, stated.method));
   if (!errors.empty()) {  // what is wrong with the other drafters
-    for (const Params& section : sections.drafters)
+    for (const Params& section : method.drafters)
       errors.Add(BuildDrafter(section, *loaded.bench).status());
     return errors.status();
   }
-  BANYAN_RETURN_IF_ERROR(CheckModelsAreUsed(stated.models, *loaded.bench));
-  for (const Params& section : sections.drafters) {
+  BANYAN_RETURN_IF_ERROR(CheckModelsAreUsed(method.models, *loaded.bench));
+  for (const Params& section : method.drafters) {
     BANYAN_ASSIGN_OR_RETURN(loaded.drafted.emplace_back(),
                             DraftedTokensOf(section, *loaded.bench));
   }
   BANYAN_ASSIGN_OR_RETURN(loaded.decoder,
-                          MakeDecoder(sections, *loaded.target.model,
+                          MakeDecoder(method, *loaded.target.model,
                                       std::move(stated.method), context.clock));
   return loaded;
+}
+
+absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
+                                            const MethodContext& context) {
+  return OpenMethod(ReadMethodSpec(file), context);
 }
 
 std::vector<std::string> NotesOn(const LoadedMethod& method, int longest) {
@@ -317,10 +282,9 @@ std::vector<std::string> NotesOn(const LoadedMethod& method, int longest) {
 absl::StatusOr<LoadedMethod> PlainMethod(const MethodContext& context) {
   // With nothing drafted every verifier draws the target's token; this one
   // takes any sampling rule.
-  const Params name = Params::Scalar("match");
-  const Params verifier = Params::Map({{"name", {}, name}});
-  const Params file = Params::Map({{"verifier", {}, verifier}});
-  return ReadMethodFile(file, context);
+  MethodSpec plain;
+  plain.verifier = Params::Map({{"name", {}, Params::Scalar("match")}});
+  return OpenMethod(plain, context);
 }
 
 }  // namespace banyan

@@ -17,6 +17,7 @@
 #include "drafters/workbench.h"
 #include "experiments/models/loaded_model.h"
 #include "experiments/models/model_shelf.h"
+#include "experiments/plan/method_spec.h"
 
 namespace banyan {
 
@@ -60,18 +61,21 @@ struct LoadedMethod {
 
 // Everything the outside can get wrong is an error with file, line and column;
 // what is wrong with several sections is told together.
+absl::StatusOr<LoadedMethod> OpenMethod(const MethodSpec& method,
+                                        const MethodContext& context);
+// The same of a method file.
 absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
                                             const MethodContext& context);
 
 // The target's spec, with what the method's own weights take of its memory if
 // that is bounded. They are counted by opening all without weights; what is
-// wrong with them is told by ReadMethodFile.
-absl::StatusOr<ModelSpec> LeaveRoom(const Params& file,
+// wrong with them is told by OpenMethod.
+absl::StatusOr<ModelSpec> LeaveRoom(const MethodSpec& method,
                                     const MethodContext& context);
 
-// What can be known to be wrong with a method file before a model is opened.
-absl::Status CheckMethodFile(const Params& file,
-                             const std::vector<Params::Entry>& sampling);
+// What can be known to be wrong with a method before a model is opened.
+absl::Status CheckMethod(const MethodSpec& method,
+                         const std::vector<Params::Entry>& sampling);
 
 // Returns notes for the user. A drafting model whose context is shorter than
 // `longest` tokens gets the note that it drafts nothing after its context;

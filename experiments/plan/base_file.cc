@@ -31,44 +31,34 @@ bool IsMap(const Params* value) {
 // Each of the maps `under` and `over` may be null. An entry of `over` stands in
 // the place of the one of its name.
 Params Entries(const Params& under, const Params& over) {
-  std::vector<Params::Entry> entries(under.entries().begin(),
-                                     under.entries().end());
-  for (const Params::Entry& entry : over.entries()) {
-    const auto old =
-        std::find_if(entries.begin(), entries.end(),
-                     [&](const auto& one) { return one.key == entry.key; });
-    if (old == entries.end())
-      entries.push_back(entry);
-    else
-      old->value = entry.value;
-  }
-  return Params::Map(std::move(entries), over.origin());
+  Params all = Params::Map({under.entries().begin(), under.entries().end()},
+                           over.origin());
+  for (const Params::Entry& entry : over.entries()) all = With(all, entry);
+  return all;
 }
 
 // The methods `own` upon those of a base, key by key. Those of the base come
 // first; null leaves one out.
 absl::StatusOr<Params> MethodsUpon(const Params& base, const Params& own) {
-  std::vector<Params::Entry> entries(base.entries().begin(),
-                                     base.entries().end());
+  Params all = Params::Map({base.entries().begin(), base.entries().end()},
+                           own.origin());
   for (const Params::Entry& entry : own.entries()) {
-    const auto old =
-        std::find_if(entries.begin(), entries.end(),
-                     [&](const auto& one) { return one.key == entry.key; });
-    const bool is_left_out = entry.value.kind() == Params::Kind::kNull;
-    if (old == entries.end() && is_left_out) {
+    const Params* under = base.Find(entry.key);
+    if (entry.value.kind() != Params::Kind::kNull) {
+      Params::Entry whole = entry;
+      if (under != nullptr) whole.value = Overlay(*under, entry.value);
+      all = With(all, std::move(whole));
+      continue;
+    }
+    if (under == nullptr) {
       std::vector<absl::string_view> known;
       for (const auto& one : base.entries()) known.emplace_back(one.key);
       return ErrorAt(entry.key_origin,
                      UnknownName("method of the base", entry.key, known));
     }
-    if (old == entries.end())
-      entries.push_back(entry);
-    else if (is_left_out)
-      entries.erase(old);
-    else
-      old->value = Overlay(old->value, entry.value);
+    all = Without(all, entry.key);
   }
-  return Params::Map(std::move(entries), own.origin());
+  return all;
 }
 
 // `before` are the files that led to `base`.

@@ -5,7 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/params.h"
+#include "decode/method.h"
 #include "experiments/plan/experiment.h"
+#include "experiments/plan/method_spec.h"
 #include "experiments/plan/model_spec.h"
 
 namespace banyan {
@@ -30,18 +32,40 @@ void AddValue(const Params& value, std::string& out) {
   }
 }
 
+void AddModel(const ModelSpec& model, std::string& out) {
+  absl::StrAppend(&out, model.reserved, " ", model.copy, " ");
+  for (const std::string& text :
+       {model.directory, model.weights, model.memory, model.copies})
+    AddText(text, out);
+}
+
+void AddMethod(const MethodSpec& method, std::string& out) {
+  absl::StrAppend(&out, method.models.size(), " ", method.drafters.size(), " ",
+                  method.trunks.size(), " ", Name(method.scoring), " ");
+  for (const NamedModel& model : method.models) {
+    AddText(model.name, out);
+    AddText(model.folder_key, out);
+    AddValue(model.place, out);
+    AddModel(model.spec, out);
+  }
+  for (const Params& drafter : method.drafters) AddValue(drafter, out);
+  for (const TrunkSpec& trunk : method.trunks) {
+    absl::StrAppend(&out, trunk.drafter, " ");
+    AddValue(trunk.policy.section(), out);
+  }
+  AddValue(method.verifier, out);
+  AddText(method.errors.status().message(), out);
+}
+
 }  // namespace
 
 std::string SettingOf(const ExperimentCell& cell) {
-  const ModelSpec& target = cell.target;
-  std::string out =
-      absl::StrCat(target.reserved, " ", target.copy, " ", cell.max_new_tokens,
-                   " ", cell.ignore_eos, " ", cell.batch, " ");
-  for (const std::string& text : {cell.method, target.directory, target.weights,
-                                  target.memory, target.copies})
-    AddText(text, out);
+  std::string out = absl::StrCat(cell.max_new_tokens, " ", cell.ignore_eos,
+                                 " ", cell.batch, " ");
+  AddText(cell.method, out);
+  AddModel(cell.target, out);
   AddValue(Params::Map(cell.sampling), out);
-  AddValue(cell.section, out);
+  AddMethod(cell.spec, out);
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include "core/base/nearest.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
+#include "experiments/plan/policy_spec.h"
 #include "tree/tree_policy.h"
 
 namespace banyan {

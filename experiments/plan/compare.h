@@ -10,9 +10,6 @@
 
 namespace banyan {
 
-// The value `measured` in an experiment file (measured.h).
-inline constexpr char kMeasured[] = "measured";
-
 // How fast a drafter's chain is at its best length.
 struct ChainLength {
   std::string target;  // its directory's name

@@ -27,10 +27,11 @@
 #include "experiments/plan/axes.h"
 #include "experiments/plan/compare.h"
 #include "experiments/plan/measured.h"
-#include "experiments/plan/method_sections.h"
+#include "experiments/plan/method_spec.h"
 #include "experiments/plan/model_spec.h"
 #include "experiments/plan/opponents.h"
 #include "experiments/plan/params_edit.h"
+#include "experiments/plan/read_method.h"
 #include "experiments/plan/resolve.h"
 
 namespace banyan {
@@ -148,46 +149,19 @@ ExperimentCell ReadCommon(const Sections& sections, Errors& errors) {
   return cell;
 }
 
-// Tells a policy that reads measured costs how many sequences share a pass.
-Params WithBatch(const Params& policy, int batch) {
-  if (policy.kind() != Params::Kind::kMap ||
-      policy.Find("target_ms") == nullptr || policy.Find("batch") != nullptr)
-    return policy;
-  return Overlay(
-      policy, Params::Map({{"batch", {}, Params::Scalar(absl::StrCat(batch))}},
-                          policy.origin()));
-}
-
-// The same for all policies of a method.
-Params MethodWithBatch(const Params& method, int batch) {
-  if (batch == 1) return method;
-  std::vector<Params::Entry> entries(method.entries().begin(),
-                                     method.entries().end());
-  for (Params::Entry& entry : entries) {
-    if (entry.key == "policy") entry.value = WithBatch(entry.value, batch);
-    if (entry.key != "trunks" || entry.value.kind() != Params::Kind::kList)
-      continue;
-    std::vector<Params> trunks;
-    for (const Params& trunk : entry.value.items())
-      trunks.push_back(MethodWithBatch(trunk, batch));
-    entry.value = Params::List(std::move(trunks), entry.value.origin());
-  }
-  return Params::Map(std::move(entries), method.origin());
-}
-
 // The experiment's models instead of a method's own of the same names.
-absl::StatusOr<Params> WithModels(const Params& method, const Params* models,
-                                  std::set<std::string>& used) {
-  const Params* own = method.Find("models");
-  if (models == nullptr || own == nullptr || own->kind() == Params::Kind::kNull)
-    return method;
-  Params merged = *own;
-  for (const Params::Entry& entry : models->entries()) {
-    if (own->Find(entry.key) == nullptr) continue;
-    used.insert(entry.key);
-    BANYAN_ASSIGN_OR_RETURN(merged, WithValue(merged, entry.key, entry.value));
-  }
-  return WithValue(method, "models", merged);
+absl::Status PutModels(const Params* models, MethodSpec& method,
+                       std::set<std::string>& used) {
+  if (models == nullptr) return absl::OkStatus();
+  for (const Params::Entry& entry : models->entries())
+    for (NamedModel& own : method.models) {
+      if (own.name != entry.key) continue;
+      used.insert(entry.key);
+      BANYAN_ASSIGN_OR_RETURN(NamedModel other, ReadNamedModel(entry));
+      other.name_place = own.name_place;
+      own = std::move(other);
+    }
+  return absl::OkStatus();
 }
 
 class Expander {
@@ -341,10 +315,12 @@ class Expander {
     if (section.kind() == Params::Kind::kNull)
       return absl::OkStatus();  // left out
     BANYAN_RETURN_IF_ERROR(CheckMethodKeys(section));
-    BANYAN_ASSIGN_OR_RETURN(const Params sized, WithNodes(section));
-    BANYAN_ASSIGN_OR_RETURN(
-        cell.section, WithModels(sized, with.Find("models"), used_models_));
-    cell.section = MethodWithBatch(cell.section, cell.batch);
+    cell.spec = ReadMethodSpec(section);
+    BANYAN_RETURN_IF_ERROR(
+        PutModels(with.Find("models"), cell.spec, used_models_));
+    if (cell.batch > 1)
+      for (TrunkSpec& trunk : cell.spec.trunks)
+        trunk.policy.SetBatch(cell.batch);
     Add(std::move(cell));
     return absl::OkStatus();
   }

@@ -23,6 +23,7 @@
 #include "core/base/params.h"
 #include "experiments/plan/acceptance.h"
 #include "experiments/plan/compare.h"
+#include "experiments/plan/method_spec.h"
 #include "experiments/plan/model_spec.h"
 #include "experiments/plan/resolve.h"
 
@@ -62,7 +63,7 @@ struct ExperimentCell {
   std::string name;  // unique
   std::string method;
   std::vector<std::pair<std::string, std::string>> axes;
-  Params section;  // a method file; null for a baseline
+  MethodSpec spec;  // without drafters for a baseline
   ModelSpec target;
   Origin target_place;  // where its directory was written
   std::vector<Params::Entry> sampling;

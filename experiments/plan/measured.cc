@@ -40,80 +40,23 @@ namespace {
 
 constexpr int kMostNodes = 64;  // that a measured size may have
 
-bool Says(const Params& map, const char* key, absl::string_view text) {
-  const Params* value = map.Find(key);
-  return value != nullptr && value->text() == text;
-}
-
-// Null: there is no such policy, which the method will say.
-const PolicyRow* RowOf(const Params& policy) {
-  const absl::StatusOr<const PolicyRow*> row =
-      FindRow(PolicyCatalogue(), "policy", policy);
-  return row.ok() ? *row : nullptr;
-}
-
-// Whether its size is measured, where a number of nodes and of levels say it.
-bool HasMeasuredSize(const Params& policy) {
-  if (!Says(policy, "nodes", kMeasured)) return false;
-  const PolicyRow* row = RowOf(policy);
-  return row != nullptr && row->sizes.nodes && row->sizes.levels;
-}
-
-bool IsMeasured(const Params& policy) {
-  return HasMeasuredSize(policy) || Says(policy, "target_ms", kMeasured);
-}
-
-// Only such a policy can leave its costs to the machine.
-absl::Status CheckReadsCosts(const Params& policy) {
-  if (!Says(policy, "target_ms", kMeasured)) return absl::OkStatus();
-  BANYAN_ASSIGN_OR_RETURN(const PolicyRow* row,
-                          FindRow(PolicyCatalogue(), "policy", policy));
-  if (row->takes_costs) return absl::OkStatus();
-  std::vector<absl::string_view> others;
-  for (const PolicyRow& other : PolicyCatalogue())
-    if (other.takes_costs) others.push_back(other.name);
-  return policy.Find("target_ms")
-      ->Error(absl::StrCat("policy ", row->name,
-                           ": only these policies read `target_ms: measured`, "
-                           "to choose a tree by its costs: ",
-                           absl::StrJoin(others, ", ")));
-}
-
-// 0: not a number, which the policy will say.
-int IntAt(const Params& map, const char* key) {
-  int number = 0;
-  const Params* value = map.Find(key);
-  if (value == nullptr || !absl::SimpleAtoi(value->text(), &number)) return 0;
-  return number;
-}
-
 // The most nodes that the policy may come to draft.
-int MostNodes(const Params& policy) {
-  return HasMeasuredSize(policy) ? kMostNodes : IntAt(policy, "nodes");
-}
-
-Params Verifier(const Params& method) {
-  const Params* verifier = method.Find("verifier");
-  return verifier == nullptr ? ChainVerifier() : *verifier;
+int MostNodes(const PolicySpec& policy) {
+  return policy.measures_size() ? kMostNodes : policy.nodes();
 }
 
 // A chain with the kind of draws of `policy`.
-Params ProbePolicy(const Params& policy) {
-  std::vector<Params::Entry> draws;
-  const PolicyRow* row = RowOf(policy);
-  if (const Params* stated = policy.Find("draws"))
-    draws.push_back({"draws", {}, *stated});
-  else if (row != nullptr && row->only_draws.has_value())
-    draws.push_back(
-        {"draws", {}, Params::Scalar(std::string(Name(*row->only_draws)))});
-  return Overlay(ChainPolicy(kProbeLevels), Params::Map(std::move(draws)));
+PolicySpec ProbePolicy(const PolicySpec& policy) {
+  PolicySpec chain = ChainPolicy(kProbeLevels);
+  chain.TakeDraws(policy);
+  return chain;
 }
 
 // The cell in which a level of the drafter is timed as `cell` would draft it.
 ExperimentCell Probe(const ExperimentCell& cell, const OneDrafter& drafter,
-                     const Params& policy, const Params& verifier) {
+                     const PolicySpec& policy, const Params& verifier) {
   ExperimentCell probe = cell;
-  probe.section = MethodOf(drafter, policy, verifier);
+  probe.spec = MethodOf(drafter, policy, verifier);
   probe.opponents.clear();
   probe.axes.clear();
   probe.baseline = 0;
@@ -121,7 +64,7 @@ ExperimentCell Probe(const ExperimentCell& cell, const OneDrafter& drafter,
   probe.name =
       absl::StrCat(cell.target.directory, "\n", cell.target.weights, "\n",
                    cell.batch, "\n", ToYaml(Params::Map(cell.sampling)), "\n",
-                   drafter.identity, "\n", ToYaml(policy), ToYaml(verifier));
+                   drafter.identity, "\n", ToYaml(policy.section()), ToYaml(verifier));
   return probe;
 }
 
@@ -139,61 +82,31 @@ absl::StatusOr<AcceptanceTable> AcceptanceOf(const Experiment& experiment,
   key.temperature = TemperatureOf(probe);
   absl::StatusOr<AcceptanceTable> found =
       FindAcceptance(experiment.acceptance, key);
-  if (!found.ok()) return ErrorAt(probe.section.origin(), found.status());
+  if (!found.ok()) return ErrorAt(probe.spec.place, found.status());
   return found;
 }
 
-// A policy of a method that has something measured, with its drafter.
-struct MeasuredPolicy {
-  Params policy;
-  OneDrafter drafter;
-};
-
-// Returns the method with each such policy as `choose` returns it.
-absl::StatusOr<Params> EditPolicies(
-    const ExperimentCell& cell,
-    absl::FunctionRef<absl::StatusOr<Params>(const MeasuredPolicy&)> choose) {
-  const Params& method = cell.section;
-  const Params* drafters = method.Find("drafters");
-  const Params* own = method.Find("policy");
-  const Params* trunks = method.Find("trunks");
-  if (drafters == nullptr || drafters->kind() != Params::Kind::kList)
-    return method;  // which the method will say
-  const auto edit = [&](const Params& policy,
-                        std::size_t drafter) -> absl::StatusOr<Params> {
-    if (!IsMeasured(policy) || drafter >= drafters->items().size())
-      return policy;
-    BANYAN_RETURN_IF_ERROR(CheckReadsCosts(policy));
-    return choose({policy, Alone(method, drafters->items()[drafter],
-                                 FolderName(cell.target.directory))});
-  };
-  if (trunks == nullptr) {
-    if (own == nullptr || !IsMeasured(*own)) return method;
-    if (drafters->items().size() > 1)
-      return own->Error(
+// Calls `visit` for each policy of a method that has something measured.
+absl::Status ForEachMeasured(
+    ExperimentCell& cell,
+    absl::FunctionRef<absl::Status(const OneDrafter& drafter,
+                                   PolicySpec& policy)>
+        visit) {
+  MethodSpec& method = cell.spec;
+  for (TrunkSpec& trunk : method.trunks) {
+    PolicySpec& policy = trunk.policy;
+    if (!policy.measures()) continue;
+    if (!trunk.has_own_policy && method.trunks.size() > 1)
+      return ErrorAt(
+          policy.place(),
           "measured: a size can be measured for one drafter only; list "
-          "`trunks` "
-          "(one subtree per drafter), each with its own policy");
-    BANYAN_ASSIGN_OR_RETURN(const Params policy, edit(*own, 0));
-    return WithValue(method, "policy", policy);
+          "`trunks` (one subtree per drafter), each with its own policy");
+    BANYAN_RETURN_IF_ERROR(policy.CheckTakesCosts());
+    BANYAN_RETURN_IF_ERROR(
+        visit(Alone(method, trunk.drafter, FolderName(cell.target.directory)),
+              policy));
   }
-  Params edited = method;
-  for (std::size_t i = 0; i < trunks->items().size(); ++i) {
-    const Params& trunk = trunks->items()[i];
-    const Params* policy = trunk.Find("policy");
-    if (policy == nullptr) {
-      if (own != nullptr && IsMeasured(*own))
-        return own->Error("measured: expected a policy in every trunk");
-      continue;
-    }
-    BANYAN_ASSIGN_OR_RETURN(
-        const Params chosen,
-        edit(*policy, static_cast<std::size_t>(IntAt(trunk, "drafter"))));
-    BANYAN_ASSIGN_OR_RETURN(
-        edited,
-        WithValue(edited, absl::StrCat("trunks.", i, ".policy"), chosen));
-  }
-  return edited;
+  return absl::OkStatus();
 }
 
 // The experiment's costs and tables, as its cells need them.
@@ -205,9 +118,9 @@ class Completion {
   absl::Status Run() {
     for (ExperimentCell& cell : out_.cells) {
       if (cell.method == kPlainMethod) continue;
-      BANYAN_ASSIGN_OR_RETURN(
-          cell.section, EditPolicies(cell, [&](const MeasuredPolicy& measured) {
-            return Choose(cell, measured);
+      BANYAN_RETURN_IF_ERROR(ForEachMeasured(
+          cell, [&](const OneDrafter& drafter, PolicySpec& policy) {
+            return Choose(cell, drafter, policy);
           }));
     }
     if (!out_.compare.has_value()) return absl::OkStatus();
@@ -275,55 +188,42 @@ class Completion {
                        .speed = best->speedup};
   }
 
-  absl::StatusOr<Params> Choose(const ExperimentCell& cell,
-                                const MeasuredPolicy& measured) {
-    const Params& policy = measured.policy;
+  absl::Status Choose(const ExperimentCell& cell, const OneDrafter& drafter,
+                      PolicySpec& policy) {
     BANYAN_ASSIGN_OR_RETURN(
-        const Facts facts,
-        FactsOf(cell, Probe(cell, measured.drafter, ProbePolicy(policy),
-                            Verifier(cell.section))));
+        const Facts facts, FactsOf(cell, Probe(cell, drafter,
+                                               ProbePolicy(policy),
+                                               cell.spec.verifier)));
     const std::vector<double> ranks = facts.acceptance.ByRank();
-    std::vector<Params::Entry> chosen;
-    const auto set = [&](const char* key, Params value) {
-      chosen.push_back({key, {}, std::move(value)});
-    };
-    const PolicyRow* row = RowOf(policy);
-    if (row->takes_costs) set("acceptance", Numbers(ranks));
-    if (Says(policy, "target_ms", kMeasured)) {
-      set("target_ms", CurveMap(*facts.passes));
-      set("draft_ms", Number(facts.draft_ms));
-    }
-    if (HasMeasuredSize(policy)) {
-      const int stated = IntAt(policy, "levels");
-      const int widest = row->sizes.width ? IntAt(policy, "width") : 0;
-      const absl::StatusOr<HardwareChoice> best =
-          FastestTree({.limits = {.acceptance = ranks,
-                                  .nodes = MostMeasured(facts, cell.batch),
-                                  .levels = stated,
-                                  .width = widest},
-                       .target_ms = facts.target_ms,
-                       .draft_ms = facts.draft_ms,
-                       .sequences = cell.batch});
-      if (!best.ok())
-        return policy.Error(
-            absl::StrCat("policy ", row->name, ": ", best.status().message()));
-      const int nodes = std::max(1, best->nodes);
-      const int levels = std::max(1, best->levels);
-      set("nodes", Params::Scalar(absl::StrCat(nodes)));
-      if (stated == 0) set("levels", Params::Scalar(absl::StrCat(levels)));
-      Note(absl::StrFormat(
-          "%s: tree of %d nodes in %d levels, %s", About(cell, cell.method),
-          nodes, levels,
-          best->nodes == 0
-              ? "but no tree is predicted to be faster than "
-                "plain decoding"
-              : absl::StrFormat("predicted speedup %.2fx", best->speedup)));
-    }
-    // What a preset says of another machine or drafter.
-    Params bare = policy;
-    for (const char* key : {"calibration", "target_ms", "draft_ms"})
-      bare = Without(bare, key);
-    return Overlay(bare, Params::Map(std::move(chosen), policy.origin()));
+    const bool measures_costs = policy.measures_costs();
+    const bool measures_size = policy.measures_size();
+    policy.DropCosts();  // a preset's, of another machine or drafter
+    if (policy.row()->takes_costs) policy.SetAcceptance(ranks);
+    if (measures_costs) policy.SetCosts(facts.passes->ms, facts.draft_ms);
+    if (!measures_size) return absl::OkStatus();
+    const int stated = policy.levels();
+    const absl::StatusOr<HardwareChoice> best = FastestTree(
+        {.limits = {.acceptance = ranks,
+                    .nodes = MostMeasured(facts, cell.batch),
+                    .levels = stated,
+                    .width = policy.row()->sizes.width ? policy.width() : 0},
+         .target_ms = facts.target_ms,
+         .draft_ms = facts.draft_ms,
+         .sequences = cell.batch});
+    if (!best.ok())
+      return ErrorAt(policy.place(),
+                     absl::StrCat("policy ", policy.row()->name, ": ",
+                                  best.status().message()));
+    const int nodes = std::max(1, best->nodes);
+    const int levels = stated == 0 ? std::max(1, best->levels) : stated;
+    policy.SetSize(nodes, levels);
+    Note(absl::StrFormat(
+        "%s: tree of %d nodes in %d levels, %s", About(cell, cell.method),
+        nodes, std::max(1, best->levels),
+        best->nodes == 0
+            ? "but no tree is predicted to be faster than plain decoding"
+            : absl::StrFormat("predicted speedup %.2fx", best->speedup)));
+    return absl::OkStatus();
   }
 
   // The most nodes of a sequence whose pass was measured: a large batch may not
@@ -340,21 +240,6 @@ class Completion {
         cell.batch == 1 ? "" : absl::StrCat(", batch ", cell.batch));
   }
 
-  static Params Number(double number) {
-    return Params::Scalar(absl::StrFormat("%.17g", number));
-  }
-  static Params Numbers(const std::vector<double>& numbers) {
-    std::vector<Params> items;
-    for (const double number : numbers) items.push_back(Number(number));
-    return Params::List(std::move(items));
-  }
-  static Params CurveMap(const PassCosts& passes) {
-    std::vector<Params::Entry> entries;
-    for (const auto& [tokens, ms] : passes.ms)
-      entries.push_back({absl::StrCat(tokens), {}, Number(ms)});
-    return Params::Map(std::move(entries));
-  }
-
   void Note(std::string note) {
     if (noted_.insert(note).second) out_.notes.push_back(std::move(note));
   }
@@ -368,15 +253,9 @@ class Completion {
 }  // namespace
 
 bool HasMeasured(const Experiment& experiment) {
-  const auto says = [](const Params* policy) {
-    return policy != nullptr && IsMeasured(*policy);
-  };
-  for (const ExperimentCell& cell : experiment.cells) {
-    if (says(cell.section.Find("policy"))) return true;
-    if (const Params* trunks = cell.section.Find("trunks"))
-      for (const Params& trunk : trunks->items())
-        if (says(trunk.Find("policy"))) return true;
-  }
+  for (const ExperimentCell& cell : experiment.cells)
+    for (const TrunkSpec& trunk : cell.spec.trunks)
+      if (trunk.policy.measures()) return true;
   return false;
 }
 
@@ -395,28 +274,19 @@ absl::StatusOr<CostPlan> PlanCosts(const Experiment& experiment) {
   std::size_t deepest = 1;
   for (const AcceptanceTable& table : experiment.acceptance)
     deepest = std::max(deepest, table.reached.size());
-  for (const ExperimentCell& cell : experiment.cells) {
+  for (ExperimentCell cell : experiment.cells) {
     if (cell.method == kPlainMethod) continue;
-    BANYAN_RETURN_IF_ERROR(
-        EditPolicies(
-            cell,
-            [&](const MeasuredPolicy& measured) -> absl::StatusOr<Params> {
-              add(Probe(cell, measured.drafter, ProbePolicy(measured.policy),
-                        Verifier(cell.section)),
-                  MostNodes(measured.policy));
-              return measured.policy;
-            })
-            .status());
+    BANYAN_RETURN_IF_ERROR(ForEachMeasured(
+        cell, [&](const OneDrafter& drafter, PolicySpec& policy) {
+          add(Probe(cell, drafter, ProbePolicy(policy), cell.spec.verifier),
+              MostNodes(policy));
+          return absl::OkStatus();
+        }));
     if (!experiment.compare.has_value() || !experiment.compare->measured)
       continue;
-    const Params* drafters = cell.section.Find("drafters");
-    if (drafters == nullptr || drafters->kind() != Params::Kind::kList)
-      continue;
-    for (const Params& drafter : drafters->items())
-      if (drafter.kind() == Params::Kind::kMap)
-        add(ChainProbe(cell, Alone(cell.section, drafter,
-                                   FolderName(cell.target.directory))),
-            static_cast<int>(deepest));
+    for (const OneDrafter& drafter :
+         EachAlone(cell.spec, FolderName(cell.target.directory)))
+      add(ChainProbe(cell, drafter), static_cast<int>(deepest));
   }
   // Weights and draws are known once the models are open. The rest need not
   // wait for the measurements.

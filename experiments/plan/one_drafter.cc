@@ -1,5 +1,6 @@
 #include "experiments/plan/one_drafter.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <map>
@@ -13,23 +14,22 @@
 #include "core/base/params.h"
 #include "drafters/catalogue.h"
 #include "drafters/draft_vocabulary.h"
+#include "experiments/plan/method_spec.h"
+#include "experiments/plan/model_spec.h"
 #include "experiments/plan/params_edit.h"
+#include "experiments/plan/policy_spec.h"
+#include "tree/policies/plans.h"
 
 namespace banyan {
 namespace {
 
-// The directory or folder that a model of a method names.
-const Params* PlaceOf(const Params& model) {
-  if (model.kind() != Params::Kind::kMap) return nullptr;
-  for (const Params::Entry& entry : model.entries())
-    if (entry.key != "weights") return &entry.value;
-  return nullptr;
-}
-
-// The same, where it is not the target's own directory.
-const Params* FolderOf(const Params& model) {
-  const Params* place = PlaceOf(model);
-  return place == nullptr || place->text() == "target" ? nullptr : place;
+// Null: the method has no such model.
+const NamedModel* Find(const std::vector<NamedModel>& models,
+                       const std::string& name) {
+  const auto found =
+      std::find_if(models.begin(), models.end(),
+                   [&](const NamedModel& model) { return model.name == name; });
+  return found == models.end() ? nullptr : &*found;
 }
 
 // The path that stands at `place`, however it is spelt.
@@ -47,9 +47,10 @@ struct ModelName {
 
 // Those in `value`, however deep: drafters are made of drafters.
 void FindModels(const Params& value, const std::string& path,
-                const Params& models, std::vector<ModelName>& found) {
+                const std::vector<NamedModel>& models,
+                std::vector<ModelName>& found) {
   if (value.kind() == Params::Kind::kScalar &&
-      models.Find(value.text()) != nullptr)
+      Find(models, value.text()) != nullptr)
     found.push_back({path, value.text()});
   const std::string before = path.empty() ? "" : absl::StrCat(path, ".");
   for (const Params::Entry& entry : value.entries())
@@ -61,7 +62,7 @@ void FindModels(const Params& value, const std::string& path,
 
 // `value` with every draft vocabulary in it as its path, named or found, as the
 // last key of its section; all tokens are no vocabulary.
-Params WithPaths(const Params& value, const Params* models) {
+Params WithPaths(const Params& value, const std::vector<NamedModel>& models) {
   if (value.kind() == Params::Kind::kList) {
     std::vector<Params> items;
     for (const Params& item : value.items())
@@ -70,8 +71,9 @@ Params WithPaths(const Params& value, const Params* models) {
   }
   if (value.kind() != Params::Kind::kMap) return value;
   const Params whole = WithVocabulary(value, [&](const std::string& name) {
-    const Params* model = models == nullptr ? nullptr : models->Find(name);
-    return model == nullptr ? nullptr : FolderOf(*model);
+    const NamedModel* model = Find(models, name);
+    // Not of the target's own directory.
+    return model == nullptr || model->spec.copy ? nullptr : &model->place;
   });
   std::vector<Params::Entry> entries;
   for (const Params::Entry& entry : whole.entries())
@@ -84,64 +86,60 @@ Params WithPaths(const Params& value, const Params* models) {
   return Params::Map(std::move(entries), value.origin());
 }
 
-Params Named(const std::string& name) {
-  return Params::Map({{"name", {}, Params::Scalar(name)}});
-}
-
 }  // namespace
 
-OneDrafter Alone(const Params& method, const Params& drafter,
+OneDrafter Alone(const MethodSpec& method, int number,
                  const std::string& target) {
-  OneDrafter alone = {.section = drafter};
+  const Params& drafter = method.drafters[static_cast<std::size_t>(number)];
   const std::string title = DrafterTitle(drafter);
-  alone.label = title;
+  OneDrafter alone = {.label = title, .section = drafter};
   std::vector<ModelName> names;
-  const Params* models = method.Find("models");
-  if (models != nullptr) FindModels(drafter, "", *models, names);
-  std::map<std::string, Params> used;
-  Params renamed = WithPaths(drafter, models);
+  FindModels(drafter, "", method.models, names);
+  std::map<std::string, NamedModel> used;
+  Params renamed = WithPaths(drafter, method.models);
   std::string weights;
   for (const ModelName& one : names) {
-    const Params& model = *models->Find(one.name);
+    const NamedModel& model = *Find(method.models, one.name);
     used.emplace(one.name, model);
-    const Params* place = PlaceOf(model);
-    if (place == nullptr) continue;  // which the method will say
     alone.label = DrafterLabel(
-        title, place->text() == "target" ? target : FolderName(place->text()));
+        title, model.spec.copy ? target : FolderName(model.place.text()));
     // Whatever the model is called, it is this one.
     const absl::StatusOr<Params> other =
-        WithValue(renamed, one.path, PathOf(*place));
+        WithValue(renamed, one.path, PathOf(model.place));
     if (!other.ok()) continue;
     renamed = *other;
-    if (const Params* format = model.Find("weights"))
-      absl::StrAppend(&weights, one.path, " ", format->text());
+    if (model.spec.weights != ModelSpec().weights)
+      absl::StrAppend(&weights, one.path, " ", model.spec.weights);
   }
   alone.identity = absl::StrCat(ToYaml(renamed), weights);
-  std::vector<Params::Entry> entries;
-  for (auto& [name, model] : used) entries.push_back({name, {}, model});
-  alone.models = Params::Map(std::move(entries));
+  for (auto& [name, model] : used) alone.models.push_back(std::move(model));
   return alone;
 }
 
-Params MethodOf(const OneDrafter& drafter, const Params& policy,
-                const Params& verifier) {
-  std::vector<Params::Entry> entries;
-  if (!drafter.models.entries().empty())
-    entries.push_back({"models", {}, drafter.models});
-  const Origin& place = drafter.section.origin();
-  entries.push_back({"drafters", {}, Params::List({drafter.section}, place)});
-  entries.push_back({"policy", {}, policy});
-  entries.push_back({"verifier", {}, verifier});
-  return Params::Map(std::move(entries), place);
+std::vector<OneDrafter> EachAlone(const MethodSpec& method,
+                                  const std::string& target) {
+  std::vector<OneDrafter> each;
+  for (std::size_t i = 0; i < method.drafters.size(); ++i)
+    each.push_back(Alone(method, static_cast<int>(i), target));
+  return each;
 }
 
-Params ChainPolicy(int length) {
-  return Overlay(
-      Named("chain"),
-      Params::Map({{"nodes", {}, Params::Scalar(absl::StrCat(length))}}));
+MethodSpec MethodOf(const OneDrafter& drafter, PolicySpec policy,
+                    Params verifier) {
+  MethodSpec method;
+  method.place = drafter.section.origin();
+  method.models = drafter.models;
+  method.drafters = {drafter.section};
+  method.trunks.push_back({.drafter = 0, .policy = std::move(policy)});
+  method.verifier = std::move(verifier);
+  return method;
 }
 
-Params ChainVerifier() { return Named("multi_round"); }
+PolicySpec ChainPolicy(int length) { return PolicySpec(ChainSection(length)); }
+
+Params ChainVerifier() {
+  return Params::Map({{"name", {}, Params::Scalar("multi_round")}});
+}
 
 std::string DrafterLabel(const std::string& title, const std::string& folder) {
   const std::size_t parts = title.find('(');

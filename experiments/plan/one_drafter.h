@@ -3,8 +3,11 @@
 #define BANYAN_EXPERIMENTS_PLAN_ONE_DRAFTER_H_
 
 #include <string>
+#include <vector>
 
 #include "core/base/params.h"
+#include "experiments/plan/method_spec.h"
+#include "experiments/plan/policy_spec.h"
 
 namespace banyan {
 
@@ -12,21 +15,23 @@ struct OneDrafter {
   std::string label;
   // The same for the same drafter, however methods name its models.
   std::string identity;
-  Params models;  // those it names
+  std::vector<NamedModel> models;  // those it names
   Params section;
 };
 
-// `drafter` of a method's section; `target` is the name of the target's
-// directory.
-OneDrafter Alone(const Params& method, const Params& drafter,
+// Drafter `number` of a method; `target` is the name of the target's directory.
+OneDrafter Alone(const MethodSpec& method, int number,
                  const std::string& target);
+// The same of all its drafters.
+std::vector<OneDrafter> EachAlone(const MethodSpec& method,
+                                  const std::string& target);
 
 // A method: the drafter with this policy and verifier. Its place is the
 // drafter's.
-Params MethodOf(const OneDrafter& drafter, const Params& policy,
-                const Params& verifier);
-// The policy `chain` of this length.
-Params ChainPolicy(int length);
+MethodSpec MethodOf(const OneDrafter& drafter, PolicySpec policy,
+                    Params verifier);
+// The policy that drafts a line of so many tokens.
+PolicySpec ChainPolicy(int length);
 // multi_round. On a chain every other lossless verifier but block does the
 // same.
 Params ChainVerifier();

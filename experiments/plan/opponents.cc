@@ -13,10 +13,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "experiments/plan/compare.h"
 #include "experiments/plan/experiment.h"
+#include "experiments/plan/method_spec.h"
 #include "experiments/plan/one_drafter.h"
 #include "experiments/plan/resolve.h"
 #include "tree/policies/catalogue.h"
@@ -32,29 +32,13 @@ struct Drafts {
   bool chain = false;  // of one drafter
 };
 
-absl::StatusOr<Drafts> DraftsOf(const Params& method,
+absl::StatusOr<Drafts> DraftsOf(const MethodSpec& method,
                                 const std::string& target) {
-  Drafts drafts;
-  const Params* list = method.Find("drafters");
-  if (list == nullptr || list->kind() != Params::Kind::kList) return drafts;
-  for (const Params& drafter : list->items())
-    if (drafter.kind() == Params::Kind::kMap)
-      drafts.drafters.push_back(Alone(method, drafter, target));
-  std::vector<const Params*> policies;
-  const Params* own = method.Find("policy");
-  const Params* trunks = method.Find("trunks");
-  if (trunks != nullptr && trunks->kind() == Params::Kind::kList) {
-    for (const Params& trunk : trunks->items()) {
-      const Params* policy = trunk.Find("policy");
-      policies.push_back(policy == nullptr ? own : policy);
-    }
-  } else {
-    policies.assign(list->items().size(), own);
-  }
-  drafts.chain = policies.size() == 1;
-  for (const Params* policy : policies) {
-    if (policy == nullptr) continue;  // which the method will say
-    BANYAN_ASSIGN_OR_RETURN(const PolicyChoice choice, BuildPolicy(*policy));
+  Drafts drafts = {.drafters = EachAlone(method, target)};
+  drafts.chain = method.trunks.size() == 1;
+  for (const TrunkSpec& trunk : method.trunks) {
+    BANYAN_ASSIGN_OR_RETURN(const PolicyChoice choice,
+                            BuildPolicy(trunk.policy.section()));
     const PolicyTraits traits = choice.policy->traits();
     drafts.nodes += traits.nodes;
     drafts.chain = drafts.chain && traits.chain;
@@ -89,7 +73,7 @@ class Matcher {
       const ExperimentCell& cell = out_.cells[rival];
       BANYAN_ASSIGN_OR_RETURN(
           drafts[rival],
-          DraftsOf(cell.section, FolderName(cell.target.directory)));
+          DraftsOf(cell.spec, FolderName(cell.target.directory)));
       for (const OneDrafter& drafter : drafts[rival].drafters)
         drafters_[cell.combination].push_back(drafter);
     }
@@ -178,7 +162,7 @@ class Matcher {
   int CellOf(const ExperimentCell& rival, const OneDrafter& drafter,
              int length) {
     ExperimentCell cell = rival;
-    cell.section = MethodOf(drafter, ChainPolicy(length), ChainVerifier());
+    cell.spec = MethodOf(drafter, ChainPolicy(length), ChainVerifier());
     cell.axes.resize(rival.shared_axes);
     cell.opponents.clear();
     const std::string key =

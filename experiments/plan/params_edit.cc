@@ -20,6 +20,11 @@ std::vector<Params::Entry> EntriesOf(const Params& map) {
   return {map.entries().begin(), map.entries().end()};
 }
 
+auto FindEntry(std::vector<Params::Entry>& entries, absl::string_view key) {
+  return std::find_if(entries.begin(), entries.end(),
+                      [&](const auto& entry) { return entry.key == key; });
+}
+
 absl::StatusOr<Params> WithItem(const Params& list, absl::string_view key,
                                 absl::string_view rest, const Params& value) {
   int number = 0;
@@ -64,9 +69,7 @@ Params Overlay(const Params& base, const Params& over) {
     return over;
   std::vector<Params::Entry> entries = EntriesOf(base);
   for (const Params::Entry& entry : over.entries()) {
-    const auto own =
-        std::find_if(entries.begin(), entries.end(),
-                     [&](const auto& old) { return old.key == entry.key; });
+    const auto own = FindEntry(entries, entry.key);
     if (own == entries.end())
       entries.push_back(entry);
     else
@@ -96,8 +99,7 @@ absl::StatusOr<Params> WithValue(const Params& root, absl::string_view path,
     }
     return Params::Map(std::move(entries), root.origin());
   }
-  auto own = std::find_if(entries.begin(), entries.end(),
-                          [&](const auto& entry) { return entry.key == key; });
+  auto own = FindEntry(entries, key);
   if (own == entries.end())
     own = entries.insert(entries.end(),
                          {std::string(key), value.origin(), Params()});
@@ -107,6 +109,16 @@ absl::StatusOr<Params> WithValue(const Params& root, absl::string_view path,
     BANYAN_ASSIGN_OR_RETURN(own->value, WithValue(own->value, rest, value));
   }
   return Params::Map(std::move(entries), root.origin());
+}
+
+Params With(const Params& map, Params::Entry entry) {
+  std::vector<Params::Entry> entries = EntriesOf(map);
+  const auto own = FindEntry(entries, entry.key);
+  if (own == entries.end())
+    entries.push_back(std::move(entry));
+  else
+    own->value = std::move(entry.value);
+  return Params::Map(std::move(entries), map.origin());
 }
 
 Params Without(const Params& map, absl::string_view key) {

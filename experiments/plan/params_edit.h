@@ -26,6 +26,9 @@ inline constexpr absl::string_view kEveryKey = "*";
 absl::StatusOr<Params> WithValue(const Params& root, absl::string_view path,
                                  const Params& value);
 
+// A map with this entry in the place of the one of its key, or as the last one.
+Params With(const Params& map, Params::Entry entry);
+
 // Without this key of a map.
 Params Without(const Params& map, absl::string_view key);
 

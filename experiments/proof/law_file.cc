@@ -19,7 +19,9 @@
 #include "drafters/catalogue.h"
 #include "drafters/drafter.h"
 #include "drafters/workbench.h"
-#include "experiments/plan/method_sections.h"
+#include "experiments/plan/build_method.h"
+#include "experiments/plan/method_spec.h"
+#include "experiments/plan/read_method.h"
 #include "experiments/proof/controls.h"
 #include "experiments/proof/exact_law.h"
 
@@ -91,7 +93,7 @@ absl::StatusOr<Params> ReadDrafter(const Params& section, int number,
 // The sections of the file, read and not yet understood.
 struct Sections {
   Params target;
-  MethodSections method;
+  MethodSpec method;
   const Params* control = nullptr;
 };
 
@@ -110,9 +112,10 @@ absl::StatusOr<Sections> ReadSections(const Params& file, LawFile& law) {
   in.Ensure(max_branches >= 1, "max_branches", "must be at least 1");
   law.options.max_branches = max_branches;
   in.Required("target", sections.target);
-  sections.method = TakeMethodSections(in);
+  const MethodKeys keys = TakeMethodKeys(in);
   sections.control = in.Take("control");
   BANYAN_RETURN_IF_ERROR(in.Finish());
+  BANYAN_ASSIGN_OR_RETURN(sections.method, ReadMethod(keys));
   return sections;
 }
 
@@ -127,12 +130,12 @@ absl::Status Break(const Params& control, LawFile& law, Method& method) {
   return absl::OkStatus();
 }
 
-absl::Status AddTableTrunks(const MethodSections& sections, LawFile& law,
+absl::Status AddTableTrunks(const MethodSpec& spec, LawFile& law,
                             Method& method) {
   law.bench = std::make_unique<Workbench>(law.target, method.rule,
                                           std::make_shared<Assets>());
   std::vector<Params> drafters;
-  for (const Params& section : sections.drafters) {
+  for (const Params& section : spec.drafters) {
     BANYAN_ASSIGN_OR_RETURN(
         Params drafter,
         ReadDrafter(section, static_cast<int>(drafters.size()), *law.bench));
@@ -144,7 +147,7 @@ absl::Status AddTableTrunks(const MethodSections& sections, LawFile& law,
         BuildDrafter(drafters[static_cast<std::size_t>(number)], *law.bench));
     return NamedDrafter{absl::StrCat(number), std::move(drafter)};
   };
-  return AddTrunks(sections, make, method);
+  return AddTrunks(spec, make, method);
 }
 
 }  // namespace

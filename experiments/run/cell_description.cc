@@ -85,27 +85,13 @@ void Describe(const ModelSpec& spec, const Model& model, Assets& assets,
   out.set_fingerprint(FingerprintOf(spec.directory, assets));
 }
 
-// By drafter of a method's section.
+// By drafter.
 std::vector<std::string> Identities(const ExperimentCell& cell) {
   std::vector<std::string> identities;
-  const Params* drafters = cell.section.Find("drafters");
-  if (drafters == nullptr) return identities;
-  for (const Params& drafter : drafters->items())
-    identities.push_back(absl::StrFormat(
-        "%016x",
-        Fnv1a(Alone(cell.section, drafter, FolderName(cell.target.directory))
-                  .identity)));
+  for (const OneDrafter& drafter :
+       EachAlone(cell.spec, FolderName(cell.target.directory)))
+    identities.push_back(absl::StrFormat("%016x", Fnv1a(drafter.identity)));
   return identities;
-}
-
-// The number of the drafter that a trunk uses.
-std::size_t DrafterOf(const ExperimentCell& cell, std::size_t trunk) {
-  const Params* trunks = cell.section.Find("trunks");
-  int number = static_cast<int>(trunk);
-  if (trunks != nullptr && trunk < trunks->items().size())
-    if (const Params* drafter = trunks->items()[trunk].Find("drafter"))
-      Convert(*drafter, number).IgnoreError();
-  return static_cast<std::size_t>(number);
 }
 
 void Describe(const std::vector<DraftedTokens>& drafted, records::Trunk& out) {
@@ -127,19 +113,19 @@ void DescribeMethod(const ExperimentCell& cell, const LoadedMethod& loaded,
   out.set_unmerged(method.scoring == Scoring::kUnmerged);
   out.set_temperature(method.rule.options().temperature);
   const std::vector<std::string> identities = Identities(cell);
-  for (const Trunk& trunk : method.trunks) {
+  for (std::size_t i = 0; i < method.trunks.size(); ++i) {
+    const Trunk& trunk = method.trunks[i];
+    const auto drafter = static_cast<std::size_t>(cell.spec.trunks[i].drafter);
+    const PolicyTraits traits = trunk.policy->traits();
     records::Trunk& to = *out.add_trunks();
     to.set_drafter(trunk.drafter_name);
     to.set_policy(trunk.policy_name);
-    const PolicyTraits traits = trunk.policy->traits();
     to.set_chain(traits.chain);
     to.set_adapts(traits.adapts);
     to.set_draws(ToRecord(trunk.draw_kind));
     to.set_carries_state(trunk.drafter->carried() != nullptr);
-    const std::size_t drafter =
-        DrafterOf(cell, static_cast<std::size_t>(out.trunks_size()) - 1);
-    if (drafter < identities.size()) to.set_identity(identities[drafter]);
-    if (drafter < loaded.drafted.size()) Describe(loaded.drafted[drafter], to);
+    to.set_identity(identities[drafter]);
+    Describe(loaded.drafted[drafter], to);
   }
 }
 

@@ -59,7 +59,7 @@ absl::StatusOr<PreparedCell> OpenModels(
     BANYAN_ASSIGN_OR_RETURN(prepared.method, PlainMethod(context));
   } else {
     BANYAN_ASSIGN_OR_RETURN(prepared.method,
-                            ReadMethodFile(cell.section, context));
+                            OpenMethod(cell.spec, context));
   }
   prepared.target = prepared.method.target;
   BANYAN_ASSIGN_OR_RETURN(prepared.chat, ReadChat(workload, prepared.target));

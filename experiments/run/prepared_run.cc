@@ -66,7 +66,7 @@ std::vector<PreparedCell> PrepareCells(
     if (progress) progress(done++, static_cast<int>(cells.size()));
     if (cell.target.directory.empty()) {
       if (cell.method != kPlainMethod)
-        errors.Add(CheckMethodFile(cell.section, cell.sampling));
+        errors.Add(CheckMethod(cell.spec, cell.sampling));
       return;
     }
     // A bound on memory is one for the process.
@@ -92,24 +92,19 @@ std::vector<PreparedCell> PrepareCells(
   return all;
 }
 
-// Of a key of a method's model: whether there is something at the path that it
-// names, if it names one.
-absl::Status CheckIsThere(const Params::Entry& entry) {
-  const std::vector<absl::string_view> keys = DrafterFolderKeys();
-  const bool is_model = entry.key == "directory";
-  if (!is_model && !absl::c_linear_search(keys, entry.key))
-    return absl::OkStatus();
-  const Params& place = entry.value;
-  const std::string path = Beside(place, place.text());
+// Whether there is something at the path that a method's model names.
+absl::Status CheckIsThere(const NamedModel& model) {
+  const bool is_model = model.folder_key.empty();
+  const std::string& path = model.spec.directory;
   std::error_code error;
-  if (place.text() == "target" || std::filesystem::exists(path, error))
+  if (model.spec.copy || std::filesystem::exists(path, error))
     return absl::OkStatus();
   if (is_model && IsModelFile(path))
-    return ErrorAt(place.origin(),
+    return ErrorAt(model.place.origin(),
                    absl::NotFoundError(
                        absl::StrCat("model: there is no file '", path, "'")));
-  return ErrorAt(place.origin(),
-                 RequireDirectory(is_model ? "model" : entry.key, path));
+  return ErrorAt(model.place.origin(),
+                 RequireDirectory(is_model ? "model" : model.folder_key, path));
 }
 
 }  // namespace
@@ -139,11 +134,8 @@ absl::Status CheckModels(const Experiment& experiment, ModelShelf& outline) {
   for (const ExperimentCell& cell : experiment.cells) {
     errors.Add(
         ErrorAt(cell.target_place, outline.OpenTarget(cell.target).status()));
-    const Params* models = cell.section.Find("models");
-    if (models == nullptr) continue;
-    for (const Params::Entry& model : models->entries())
-      for (const Params::Entry& entry : model.value.entries())
-        errors.Add(CheckIsThere(entry));
+    for (const NamedModel& model : cell.spec.models)
+      errors.Add(CheckIsThere(model));
   }
   return errors.status();
 }

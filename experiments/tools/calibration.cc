@@ -29,31 +29,32 @@
 #include "experiments/metrics/level_cost.h"
 #include "experiments/metrics/median.h"
 #include "experiments/models/method_file.h"
-#include "experiments/plan/params_edit.h"
+#include "experiments/plan/method_spec.h"
+#include "experiments/plan/policy_spec.h"
 #include "tree/draft_tree.h"
 #include "tree/policies/calibration_keys.h"
+#include "tree/policies/plans.h"
 
 namespace banyan {
 namespace {
 
 constexpr int kTimedLevels = 4;  // of the chains that are timed
 
-// Returns the method with another policy. The draw kind of its own policy is
-// kept, unless the new one names a draw kind.
-absl::StatusOr<Params> WithPolicy(const Params& method, Params policy) {
-  if (method.Find("drafters") == nullptr)
-    return method.Error("the method has no drafter to calibrate");
-  const Params* own = method.Find("policy");
-  const Params* law = own == nullptr ? nullptr : own->Find("draws");
-  if (law != nullptr && policy.Find("draws") == nullptr) {
-    BANYAN_ASSIGN_OR_RETURN(policy, WithValue(policy, "draws", *law));
-  }
-  return WithValue(Without(method, "trunks"), "policy", policy);
-}
-
-Params Named(const char* name, const char* key, Params value) {
-  return Params::Map(
-      {{"name", {}, Params::Scalar(name)}, {key, {}, std::move(value)}});
+// Opens the method with another policy. The draw kind that its own policy
+// states is kept, unless `draws` names one.
+absl::StatusOr<LoadedMethod> OpenWith(const CalibrationTask& task,
+                                      const Params& section,
+                                      absl::string_view draws = "") {
+  MethodSpec method = task.method;
+  PolicySpec policy(section);
+  if (!draws.empty())
+    policy.SetDraws(draws);
+  else if (!method.trunks.empty() && !method.trunks.front().has_own_policy)
+    policy.TakeStatedDraws(method.trunks.front().policy);
+  method.trunks.clear();
+  for (std::size_t i = 0; i < method.drafters.size(); ++i)
+    method.trunks.push_back({.drafter = static_cast<int>(i), .policy = policy});
+  return OpenMethod(method, task.context);
 }
 
 void Hit(std::size_t rank, Shares& shares) {
@@ -136,11 +137,8 @@ void AddCost(const RoundRecord& round, RoundCosts& costs) {
 }
 
 absl::StatusOr<RoundCosts> TimeRounds(const CalibrationTask& task,
-                                      Params policy) {
-  BANYAN_ASSIGN_OR_RETURN(const Params shaped,
-                          WithPolicy(task.method, std::move(policy)));
-  BANYAN_ASSIGN_OR_RETURN(const LoadedMethod method,
-                          ReadMethodFile(shaped, task.context));
+                                      const Params& policy) {
+  BANYAN_ASSIGN_OR_RETURN(const LoadedMethod method, OpenWith(task, policy));
   SeededSource random(task.seed);
   RoundCosts costs;
   for (const Prompt& prompt : task.prompts)
@@ -156,13 +154,11 @@ absl::StatusOr<RoundCosts> TimeRounds(const CalibrationTask& task,
 // phases: there it is what a round has more for each level than one whose nodes
 // are as many and all of one level.
 absl::Status TimeLevels(const CalibrationTask& task, Calibration& out) {
-  const Params levels = Params::Scalar(absl::StrCat(kTimedLevels));
   BANYAN_ASSIGN_OR_RETURN(RoundCosts costs,
-                          TimeRounds(task, Named("chain", "nodes", levels)));
+                          TimeRounds(task, ChainSection(kTimedLevels)));
   if (!costs.round_ms.empty()) {
     BANYAN_ASSIGN_OR_RETURN(RoundCosts one,
-                            TimeRounds(task, Named("expansion", "branching",
-                                                   Params::List({levels}))));
+                            TimeRounds(task, RootSection(kTimedLevels)));
     out.draft_ms = std::max(0.0, (Median(std::move(costs.round_ms)) -
                                   Median(std::move(one.round_ms))) /
                                      (kTimedLevels - 1));
@@ -253,19 +249,18 @@ ShareInterval WilsonInterval(std::int64_t hits, std::int64_t trials) {
 absl::StatusOr<Calibration> Calibrate(
     const CalibrationTask& task,
     absl::FunctionRef<void(int done, int all)> progress) {
-  BANYAN_ASSIGN_OR_RETURN(
-      const Params wide,
-      WithPolicy(
-          task.method,
-          Named("expansion", "branching",
-                Params::List({Params::Scalar(absl::StrCat(task.ranks))}))));
+  if (task.method.drafters.empty())
+    return ErrorAt(task.method.place,
+                   "the method has no drafter to calibrate");
   BANYAN_ASSIGN_OR_RETURN(const LoadedMethod ranks,
-                          ReadMethodFile(wide, task.context));
+                          OpenWith(task, RootSection(task.ranks)));
   const Method& method = ranks.decoder->method();
   if (method.trunks.size() != 1)
-    return task.method.Error(absl::StrCat(
-        "calibration takes a method with one drafter, this one has ",
-        method.trunks.size()));
+    return ErrorAt(
+        task.method.place,
+        absl::StrCat("calibration takes a method with one drafter, this one "
+                     "has ",
+                     method.trunks.size()));
   const Trunk& trunk = method.trunks.front();
   Calibration out = {.drafter = trunk.drafter_name,
                      .verifier = method.verifier_name,
@@ -273,11 +268,9 @@ absl::StatusOr<Calibration> Calibrate(
                      .temperature = method.rule.options().temperature};
   LoadedMethod heads;
   if (const int count = trunk.drafter->traits().depth_heads; count > 0) {
-    Params line = Named("chain", "nodes", Params::Scalar(absl::StrCat(count)));
     BANYAN_ASSIGN_OR_RETURN(
-        line, WithValue(line, "draws", Params::Scalar("deterministic")));
-    BANYAN_ASSIGN_OR_RETURN(const Params deep, WithPolicy(task.method, line));
-    BANYAN_ASSIGN_OR_RETURN(heads, ReadMethodFile(deep, task.context));
+        heads,
+        OpenWith(task, ChainSection(count), Name(DrawKind::kDeterministic)));
     heads.decoder->StayOnHost();  // whole distributions are read
   }
   SeededSource random(task.seed);

@@ -22,9 +22,9 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
-#include "core/base/params.h"
 #include "decode/sequence.h"
 #include "experiments/models/method_file.h"
+#include "experiments/plan/method_spec.h"
 
 namespace banyan {
 
@@ -46,7 +46,7 @@ struct Calibration {
 };
 
 struct CalibrationTask {
-  Params method;  // a file with one drafter; its policy's draw kind counts
+  MethodSpec method;  // of one drafter; its policy's draw kind counts
   MethodContext context;
   std::vector<Prompt> prompts;
   StopRule stop;

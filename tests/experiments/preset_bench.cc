@@ -24,6 +24,7 @@
 #include "decode/sequence.h"
 #include "experiments/models/loaded_model.h"
 #include "experiments/models/method_file.h"
+#include "experiments/plan/read_method.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/plan/choose_prompts.h"
 #include "experiments/plan/workload.h"
@@ -112,7 +113,7 @@ LoadedMethod PresetBench::Open(const Params& file, const std::string& weights,
       .sampling = {{"temperature", {}, Params::Scalar(temperature)}}};
   if (streamed_) {
     context.target.memory = "1";
-    const auto spec = LeaveRoom(file, context);
+    const auto spec = LeaveRoom(ReadMethodSpec(file), context);
     Check(spec.ok(), spec.status().message());
     const auto checkpoint = Checkpoint::Open(target_);
     Check(checkpoint.ok(), checkpoint.status().message());

@@ -215,6 +215,20 @@ absl::StatusOr<ShapePlan> PlanSequoia(ParamsReader& in) {
 
 }  // namespace
 
+Params ChainSection(int nodes) {
+  return Params::Map(
+      {{"name", {}, Params::Scalar(std::string(ChainRow().name))},
+       {"nodes", {}, Params::Scalar(absl::StrCat(nodes))}});
+}
+
+Params RootSection(int draws) {
+  return Params::Map(
+      {{"name", {}, Params::Scalar(std::string(ExpansionRow().name))},
+       {"branching",
+        {},
+        Params::List({Params::Scalar(absl::StrCat(draws))})}});
+}
+
 PolicyRow ChainRow() {
   Keys<Options> keys;
   keys.Required("nodes", &Options::nodes, "The tokens that are drafted.");

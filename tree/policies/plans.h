@@ -16,6 +16,11 @@ namespace banyan {
 // `nodes` tokens in a line.
 PolicyRow ChainRow();
 
+// The section of the policy that drafts `nodes` tokens in a line, and of the one
+// whose root alone draws, `draws` times.
+Params ChainSection(int nodes);
+Params RootSection(int draws);
+
 // Every node of level i gets branching[i] draws (SpecInfer's <k1, ..., km>).
 // With `share_draws` the nodes of a level use one set of draws: for drafters
 // whose distribution does not depend on the path, such as heads.

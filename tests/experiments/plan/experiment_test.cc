@@ -41,7 +41,7 @@ TEST(Experiment, CrossesAxesAndGivesEveryCombinationItsBaseline) {
     baselines.push_back(cell.baseline);
   EXPECT_THAT(baselines, ElementsAre(0, 0, 0, 0, 4, 4, 4, 4));
   const ExperimentCell& cell = experiment->cells[2];
-  EXPECT_EQ(cell.section.Find("policy")->Find("nodes")->text(), "4");
+  EXPECT_EQ(PolicyOf(cell).Find("nodes")->text(), "4");
   EXPECT_EQ(cell.sampling.front().value.text(), "0");
   EXPECT_EQ(cell.target.directory, "some/target");
   EXPECT_EQ(cell.max_new_tokens, 64);
@@ -50,13 +50,8 @@ TEST(Experiment, CrossesAxesAndGivesEveryCombinationItsBaseline) {
 TEST(Experiment, PutsItsModelsInTheMethodsThatHaveThem) {
   const auto experiment = ReadExperimentText(kMadeExperiment);
   ASSERT_TRUE(experiment.ok());
-  EXPECT_EQ(experiment->cells[1]
-                .section.Find("models")
-                ->Find("draft")
-                ->Find("directory")
-                ->text(),
-            "other");
-  EXPECT_EQ(experiment->cells[3].section.Find("models"), nullptr);
+  EXPECT_EQ(PathOf(experiment->cells[1], "draft"), "other");
+  EXPECT_TRUE(experiment->cells[3].spec.models.empty());
   EXPECT_THAT(
       std::string(ReadExperimentText(With("  draft: {directory: other}",
                                           "  drift: {directory: other}"))
@@ -75,8 +70,7 @@ TEST(Experiment, ZipsTheSettingsOfALabel) {
   EXPECT_EQ(experiment->cells.size(), 8U);
   EXPECT_EQ(experiment->cells[0].name, "plain, size=small");
   EXPECT_EQ(experiment->cells[4].target.directory, "b");
-  EXPECT_EQ(experiment->cells[7].section.Find("policy")->Find("nodes")->text(),
-            "9");
+  EXPECT_EQ(PolicyOf(experiment->cells[7]).Find("nodes")->text(), "9");
 }
 
 // Some methods are compared in some combinations alone.
@@ -156,10 +150,8 @@ TEST(Experiment, TellsPoliciesThatReadCostsHowManySequencesShareAPass) {
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   std::vector<std::string> found;
   for (const ExperimentCell& cell : experiment->cells) {
-    const Params* policy = cell.section.Find("policy");
-    if (const Params* trunks = cell.section.Find("trunks"))
-      policy = trunks->items()[0].Find("policy");
-    const Params* batch = policy == nullptr ? nullptr : policy->Find("batch");
+    const Params* batch =
+        cell.spec.trunks.empty() ? nullptr : PolicyOf(cell).Find("batch");
     found.push_back(
         absl::StrCat(cell.method, " ", batch == nullptr ? "-" : batch->text()));
   }

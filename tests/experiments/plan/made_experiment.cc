@@ -2,12 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "configs/loader/loader.h"
+#include "configs/loader/writer.h"
+#include "core/base/params.h"
+#include "experiments/plan/experiment.h"
+#include "experiments/plan/method_spec.h"
 
 namespace banyan {
 
@@ -27,6 +33,30 @@ std::vector<std::string> CellNames(const Experiment& experiment) {
   for (const ExperimentCell& cell : experiment.cells)
     names.push_back(cell.name);
   return names;
+}
+
+const Params& PolicyOf(const ExperimentCell& cell, std::size_t trunk) {
+  return cell.spec.trunks.at(trunk).policy.section();
+}
+
+std::string PathOf(const ExperimentCell& cell, const std::string& model) {
+  for (const NamedModel& own : cell.spec.models)
+    if (own.name == model) return own.place.text();
+  return "";
+}
+
+std::string MethodText(const ExperimentCell& cell) {
+  const MethodSpec& method = cell.spec;
+  std::string text;
+  for (const NamedModel& model : method.models)
+    absl::StrAppend(&text, model.name, ": ", model.folder_key, " ",
+                    model.spec.directory, " ", model.spec.weights, "\n");
+  for (const Params& drafter : method.drafters)
+    absl::StrAppend(&text, "- ", ToYaml(drafter));
+  for (const TrunkSpec& trunk : method.trunks)
+    absl::StrAppend(&text, trunk.drafter, " ", ToYaml(trunk.policy.section()));
+  absl::StrAppend(&text, "verifier ", ToYaml(method.verifier));
+  return text;
 }
 
 }  // namespace banyan

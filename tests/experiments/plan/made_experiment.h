@@ -2,6 +2,7 @@
 #ifndef BANYAN_TESTS_EXPERIMENTS_PLAN_MADE_EXPERIMENT_H_
 #define BANYAN_TESTS_EXPERIMENTS_PLAN_MADE_EXPERIMENT_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,13 @@ absl::StatusOr<Experiment> ReadExperimentText(const std::string& text,
                                               const Settings& settings = {});
 
 std::vector<std::string> CellNames(const Experiment& experiment);
+
+// The section of a trunk's policy.
+const Params& PolicyOf(const ExperimentCell& cell, std::size_t trunk = 0);
+// The path that a model of the cell's method names; "": there is no such model.
+std::string PathOf(const ExperimentCell& cell, const std::string& model);
+// A cell's method: models, drafters, policies and verifier.
+std::string MethodText(const ExperimentCell& cell);
 
 }  // namespace banyan
 

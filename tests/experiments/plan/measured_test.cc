@@ -17,6 +17,7 @@
 #include "core/base/status_macros.h"
 #include "experiments/plan/acceptance.h"
 #include "experiments/plan/experiment.h"
+#include "tests/experiments/plan/made_experiment.h"
 #include "tree/optimize/chain.h"
 #include "tree/optimize/cost_curve.h"
 #include "tree/optimize/hardware.h"
@@ -159,14 +160,11 @@ TEST(Measured, ChoosesWhatASearchOfAllSizesFinds) {
          .target_ms = curve,
          .draft_ms = kLevelMs});
     ASSERT_TRUE(best.ok());
-    const Params& policy = *CellOf(*experiment, "tree").section.Find("policy");
+    const Params& policy = PolicyOf(CellOf(*experiment, "tree"));
     EXPECT_EQ(policy.Find("nodes")->text(), absl::StrCat(best->nodes));
     EXPECT_EQ(policy.Find("levels")->text(), absl::StrCat(best->levels));
     EXPECT_EQ(policy.Find("acceptance")->items().size(), 3u);
-    const Params& trunk = *CellOf(*experiment, "merged")
-                               .section.Find("trunks")
-                               ->items()[1]
-                               .Find("policy");
+    const Params& trunk = PolicyOf(CellOf(*experiment, "merged"), 1);
     EXPECT_EQ(trunk.Find("nodes")->text(), absl::StrCat(best->nodes));
     EXPECT_EQ(trunk.Find("levels")->text(), absl::StrCat(best->levels));
   }
@@ -222,7 +220,7 @@ TEST(Measured, AutoReadsCostsOfTheWholeBatch) {
           kTables),
       Curves().at("flat"));
   ASSERT_TRUE(experiment.ok()) << experiment.status();
-  const Params& policy = *CellOf(*experiment, "own").section.Find("policy");
+  const Params& policy = PolicyOf(CellOf(*experiment, "own"));
   EXPECT_EQ(policy.Find("batch")->text(), "4");
   EXPECT_EQ(policy.Find("target_ms")->entries().size(), 2u);
   double level = 0;

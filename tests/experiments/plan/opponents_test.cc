@@ -13,6 +13,7 @@
 #include "configs/loader/loader.h"
 #include "core/base/params.h"
 #include "experiments/plan/experiment.h"
+#include "tests/experiments/plan/made_experiment.h"
 
 namespace banyan {
 namespace {
@@ -118,9 +119,9 @@ TEST(Opponents, AreCellsLikeAnyOther) {
   for (const ExperimentCell& cell : experiment->cells) {
     if (cell.method != "chain-4 strong") continue;
     ++chains;
-    EXPECT_EQ(cell.section.Find("models")->entries().size(), 1u);
-    EXPECT_EQ(cell.section.Find("drafters")->items().size(), 1u);
-    EXPECT_EQ(cell.section.Find("policy")->Find("nodes")->text(), "4");
+    EXPECT_EQ(cell.spec.models.size(), 1u);
+    EXPECT_EQ(cell.spec.drafters.size(), 1u);
+    EXPECT_EQ(PolicyOf(cell).Find("nodes")->text(), "4");
     const ExperimentCell& plain =
         experiment->cells[static_cast<std::size_t>(cell.baseline)];
     EXPECT_EQ(plain.axes, cell.axes);
@@ -158,10 +159,8 @@ TEST(Opponents, OfADrafterMadeOfDraftersHaveItWhole) {
   EXPECT_EQ(Opponents(*experiment, "deep"), Opponents(*experiment, "wide"));
   for (const ExperimentCell& cell : experiment->cells)
     if (cell.method == "chain-3 relay") {
-      EXPECT_EQ(cell.section.Find("models")->entries().size(), 2);
-      EXPECT_EQ(
-          cell.section.Find("models")->Find("c")->Find("directory")->text(),
-          "other/strong");
+      EXPECT_EQ(cell.spec.models.size(), 2);
+      EXPECT_EQ(PathOf(cell, "c"), "other/strong");
     }
 }
 

@@ -47,8 +47,7 @@ TEST(Experiment, TakesAnotherPresetOrAxisFromTheCommandLine) {
   EXPECT_EQ(experiment->cells.size(), 4U);
   EXPECT_EQ(experiment->cells[3].name, "ngram, sampling.temperature=0.5");
   // Another policy brings its own keys, and none of the preset's.
-  EXPECT_EQ(experiment->cells[3].section.Find("policy")->Find("nodes"),
-            nullptr);
+  EXPECT_EQ(PolicyOf(experiment->cells[3]).Find("nodes"), nullptr);
   for (const char* lost :
        {"sampling.temperature=2", "sampling={temperature: 2}",
         "methods.chain.policy.nodes=9",
@@ -83,10 +82,9 @@ TEST(Experiment, TakesTargetAndModelsFromABase) {
   EXPECT_EQ(chain.target.directory,
             std::filesystem::path(base).parent_path() / "large");
   EXPECT_EQ(chain.target.weights, "q8");
-  const Params& models = *chain.section.Find("models");
-  EXPECT_EQ(models.entries().size(), 1U);
-  EXPECT_EQ(models.Find("draft")->Find("directory")->text(), "small");
-  EXPECT_EQ(experiment->cells[2].section.Find("models"), nullptr);
+  EXPECT_EQ(chain.spec.models.size(), 1U);
+  EXPECT_EQ(PathOf(chain, "draft"), "small");
+  EXPECT_TRUE(experiment->cells[2].spec.models.empty());
   // What the experiment says of the target stands above it.
   const auto own =
       ReadExperimentText(file, {*ReadSetting("target.weights=bf16")});
@@ -140,9 +138,9 @@ TEST(Experiment, TakesMethodsFromABase) {
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   EXPECT_THAT(CellNames(*experiment),
               ElementsAre("plain", "first", "third", "fourth"));
-  const Params& changed = experiment->cells[1].section;
-  EXPECT_EQ(changed.Find("policy")->Find("nodes")->text(), "8");
-  EXPECT_EQ(changed.Find("policy")->Find("name")->text(), "chain");
+  const Params& changed = PolicyOf(experiment->cells[1]);
+  EXPECT_EQ(changed.Find("nodes")->text(), "8");
+  EXPECT_EQ(changed.Find("name")->text(), "chain");
   // It is the experiment that has all of it in its own file.
   const auto whole = ReadExperimentText(absl::StrCat(
       "question: q\nworkload: {file: w}\ntarget: {directory: ",
@@ -151,8 +149,7 @@ TEST(Experiment, TakesMethodsFromABase) {
       "\n  fourth: ", NgramMethod(6), "\n"));
   ASSERT_TRUE(whole.ok()) << whole.status();
   for (std::size_t i = 1; i < whole->cells.size(); ++i)
-    EXPECT_EQ(ToYaml(whole->cells[i].section),
-              ToYaml(experiment->cells[i].section));
+    EXPECT_EQ(MethodText(whole->cells[i]), MethodText(experiment->cells[i]));
   const auto again = ReadExperimentText(experiment->resolved);
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(CellNames(*again), CellNames(*experiment));
@@ -164,7 +161,7 @@ TEST(Experiment, TakesMethodsFromABase) {
             *ReadSetting("methods.fourth.policy.nodes=7")});
   ASSERT_TRUE(set.ok()) << set.status();
   EXPECT_THAT(CellNames(*set), ElementsAre("plain", "first", "fourth"));
-  EXPECT_EQ(set->cells[2].section.Find("policy")->Find("nodes")->text(), "7");
+  EXPECT_EQ(PolicyOf(set->cells[2]).Find("nodes")->text(), "7");
 }
 
 TEST(Experiment, LeavesOutOnlyMethodsThatABaseHas) {
@@ -210,12 +207,7 @@ TEST(Experiment, ABaseMayHaveABase) {
   EXPECT_EQ(experiment->cells[0].target.weights, "bf16");
   EXPECT_EQ(experiment->cells[0].target.directory,
             std::filesystem::path(lower).parent_path() / "large");
-  EXPECT_EQ(experiment->cells[2]
-                .section.Find("models")
-                ->Find("draft")
-                ->Find("directory")
-                ->text(),
-            "other");
+  EXPECT_EQ(PathOf(experiment->cells[2], "draft"), "other");
   const std::string ring = WriteTestFile("", "_ring.yaml");
   const std::string link = WriteTestFile("base: " + ring + "\n", "_link.yaml");
   std::ofstream(ring) << "base: " << link << "\n";
@@ -249,24 +241,23 @@ TEST(Experiment, AMethodSeesTheModelsOfBaseAndExperiment) {
                    "    verifier: {name: multi_round}\n");
   const auto experiment = ReadExperimentText(text);
   ASSERT_TRUE(experiment.ok()) << experiment.status();
-  const Params& models = *experiment->cells[1].section.Find("models");
-  ASSERT_EQ(models.entries().size(), 2U);  // not `never`
-  EXPECT_EQ(models.Find("draft")->Find("directory")->text(), "small");
-  EXPECT_EQ(models.Find("heads")->Find("heads")->text(), "wide");
-  EXPECT_EQ(*models.Find("draft")->Find("directory")->origin().file, base);
+  const ExperimentCell& merged = experiment->cells[1];
+  ASSERT_EQ(merged.spec.models.size(), 2U);  // not `never`
+  EXPECT_EQ(PathOf(merged, "draft"), "small");
+  EXPECT_EQ(PathOf(merged, "heads"), "wide");
+  for (const NamedModel& model : merged.spec.models)
+    EXPECT_EQ(*model.place.origin().file, base);
   const auto again = ReadExperimentText(experiment->resolved);
   ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ(ToYaml(again->cells[1].section),
-            ToYaml(experiment->cells[1].section));
+  EXPECT_EQ(MethodText(again->cells[1]), MethodText(experiment->cells[1]));
   // A model of the experiment's own, and one that a setting names.
   const auto other =
       ReadExperimentText(text + "models: {draft: {directory: ours}}\n",
                          {*ReadSetting("methods.merged.drafters.0.lower="
                                        "{name: small_model, model: never}")});
   ASSERT_TRUE(other.ok()) << other.status();
-  const Params& others = *other->cells[1].section.Find("models");
-  EXPECT_EQ(others.Find("draft")->Find("directory")->text(), "ours");
-  EXPECT_EQ(others.Find("never")->Find("directory")->text(), "none");
+  EXPECT_EQ(PathOf(other->cells[1], "draft"), "ours");
+  EXPECT_EQ(PathOf(other->cells[1], "never"), "none");
 }
 
 // A path from the command line is one from where the program runs.
@@ -357,11 +348,10 @@ TEST(Experiment, LaysOverridesOnAPreset) {
                    "workload: {file: w}\nmethods: {mine: {preset: ",
                    preset, ", policy: {nodes: 8}}}\n"));
   ASSERT_TRUE(experiment.ok()) << experiment.status();
-  const Params& section = experiment->cells[1].section;
-  EXPECT_EQ(section.Find("policy")->Find("nodes")->text(), "8");
-  EXPECT_EQ(section.Find("policy")->Find("name")->text(), "chain");
-  EXPECT_EQ(section.Find("preset"), nullptr);
-  EXPECT_THAT(*section.Find("policy")->Find("name")->origin().file,
+  const Params& policy = PolicyOf(experiment->cells[1]);
+  EXPECT_EQ(policy.Find("nodes")->text(), "8");
+  EXPECT_EQ(policy.Find("name")->text(), "chain");
+  EXPECT_THAT(*policy.Find("name")->origin().file,
               HasSubstr(preset));
 }
 

@@ -1,0 +1,75 @@
+// PolicySpec: a policy of a method, as plans read and change it.
+//
+// A policy's own keys are its row's matter. What an experiment decides for it is
+// here: its size, the costs that it chooses by, the kind of its draws. Nothing
+// else in a plan knows under which keys these stand.
+#ifndef BANYAN_EXPERIMENTS_PLAN_POLICY_SPEC_H_
+#define BANYAN_EXPERIMENTS_PLAN_POLICY_SPEC_H_
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "core/base/params.h"
+#include "tree/policies/row.h"
+
+namespace banyan {
+
+// The value `measured` in an experiment file (measured.h).
+inline constexpr char kMeasured[] = "measured";
+
+class PolicySpec {
+ public:
+  PolicySpec() = default;
+  explicit PolicySpec(Params section) : section_(std::move(section)) {}
+
+  // What BuildPolicy reads.
+  const Params& section() const { return section_; }
+  const Origin& place() const { return section_.origin(); }
+  // Null: there is no such policy, which BuildPolicy says.
+  const PolicyRow* row() const;
+
+  // Whether its size or its costs are left to the machine (measured.h). A size
+  // can be where a number of nodes and one of levels say it.
+  bool measures_size() const;
+  bool measures_costs() const;
+  bool measures() const { return measures_size() || measures_costs(); }
+  // Fails for an unknown policy, and where one that takes no costs leaves them to
+  // the machine.
+  absl::Status CheckTakesCosts() const;
+
+  // 0: not stated, or no number, which BuildPolicy says.
+  int nodes() const;
+  int levels() const;
+  int width() const;
+
+  // In the place of whatever else states the shape. Fails, at `nodes`, for a
+  // policy that a number of nodes does not size. `nodes` may be `measured`.
+  absl::Status SetNodes(const Params& nodes);
+  void SetSize(int nodes, int levels);
+  // In the place of what the section says of another machine or drafter.
+  void SetAcceptance(const std::vector<double>& by_rank);
+  void SetCosts(const std::map<int, double>& target_ms, double draft_ms);
+  void DropCosts();
+  // How many sequences share a pass, for a policy with costs that does not say.
+  void SetBatch(int batch);
+  // The kind of draws that `other` states, if it does; or else the only one that
+  // it has.
+  void TakeStatedDraws(const PolicySpec& other);
+  void TakeDraws(const PolicySpec& other);
+  void SetDraws(absl::string_view draws);
+
+ private:
+  void Set(absl::string_view key, Params value);
+  void Drop(absl::string_view key);
+  int IntAt(absl::string_view key) const;
+  bool Says(absl::string_view key, absl::string_view text) const;
+
+  Params section_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_PLAN_POLICY_SPEC_H_
