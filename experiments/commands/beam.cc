@@ -157,12 +157,10 @@ void AddBeamCommand(CommandLine& line) {
   Command command = line.Add(
       {.name = "beam",
        .sentence = "Finds the likeliest texts by beam search.",
-       .more = "With a draft model it finds the same texts in fewer passes. "
-               "The texts go to standard output, a summary to standard error.",
-       .example = "  banyan beam --model models/pycode-target --prompt 'def "
-                  "add(a, b):' \\\n"
-                  "      --drafter models/pycode-draft-2 --max-new-tokens "
-                  "32"});
+       .more = "With a draft model it finds the same texts in fewer passes.",
+       .example =
+           "  banyan beam --model models/pycode-target \\\n"
+           "      --prompt 'def add(a, b):' --drafter models/pycode-draft-2"});
   const auto options = std::make_shared<Options>();
   AddModelOptions(command, options->model);
   AddTokenInput(command, "--prompt", options->prompt);

@@ -194,13 +194,12 @@ absl::StatusOr<ModelSpec> LeaveRoom(const MethodSpec& method,
       .directory = spec.directory, .weights = spec.weights, .reserved = 1};
   if (!shelf.Open(whole).ok()) return spec;
   const std::size_t of_target = bytes;
-  const absl::Status counted =
-      OpenMethod(method, {.target = whole,
-                          .shelf = shelf,
-                          .sampling = context.sampling,
-                          .clock = context.clock,
-                          .counts_no_copies = true})
-          .status();
+  const absl::Status counted = OpenMethod(method, {.target = whole,
+                                                   .shelf = shelf,
+                                                   .sampling = context.sampling,
+                                                   .clock = context.clock,
+                                                   .counts_no_copies = true})
+                                   .status();
   if (counted.ok()) spec.reserved = bytes - of_target;
   return spec;
 }

@@ -40,8 +40,8 @@ Params Entries(const Params& under, const Params& over) {
 // The methods `own` upon those of a base, key by key. Those of the base come
 // first; null leaves one out.
 absl::StatusOr<Params> MethodsUpon(const Params& base, const Params& own) {
-  Params all = Params::Map({base.entries().begin(), base.entries().end()},
-                           own.origin());
+  Params all =
+      Params::Map({base.entries().begin(), base.entries().end()}, own.origin());
   for (const Params::Entry& entry : own.entries()) {
     const Params* under = base.Find(entry.key);
     if (entry.value.kind() != Params::Kind::kNull) {

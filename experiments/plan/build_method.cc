@@ -79,8 +79,7 @@ absl::StatusOr<std::unique_ptr<Decoder>> MakeDecoder(
     std::shared_ptr<const Clock> clock) {
   absl::StatusOr<Decoder> decoder =
       Decoder::Create(target, std::move(method), std::move(clock));
-  if (!decoder.ok())
-    return ErrorAt(spec.verifier.origin(), decoder.status());
+  if (!decoder.ok()) return ErrorAt(spec.verifier.origin(), decoder.status());
   return std::make_unique<Decoder>(*std::move(decoder));
 }
 

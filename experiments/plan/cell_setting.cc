@@ -60,8 +60,8 @@ void AddMethod(const MethodSpec& method, std::string& out) {
 }  // namespace
 
 std::string SettingOf(const ExperimentCell& cell) {
-  std::string out = absl::StrCat(cell.max_new_tokens, " ", cell.ignore_eos,
-                                 " ", cell.batch, " ");
+  std::string out = absl::StrCat(cell.max_new_tokens, " ", cell.ignore_eos, " ",
+                                 cell.batch, " ");
   AddText(cell.method, out);
   AddModel(cell.target, out);
   AddValue(Params::Map(cell.sampling), out);

@@ -61,10 +61,10 @@ ExperimentCell Probe(const ExperimentCell& cell, const OneDrafter& drafter,
   probe.axes.clear();
   probe.baseline = 0;
   probe.method = drafter.label;
-  probe.name =
-      absl::StrCat(cell.target.directory, "\n", cell.target.weights, "\n",
-                   cell.batch, "\n", ToYaml(Params::Map(cell.sampling)), "\n",
-                   drafter.identity, "\n", ToYaml(policy.section()), ToYaml(verifier));
+  probe.name = absl::StrCat(
+      cell.target.directory, "\n", cell.target.weights, "\n", cell.batch, "\n",
+      ToYaml(Params::Map(cell.sampling)), "\n", drafter.identity, "\n",
+      ToYaml(policy.section()), ToYaml(verifier));
   return probe;
 }
 
@@ -87,11 +87,10 @@ absl::StatusOr<AcceptanceTable> AcceptanceOf(const Experiment& experiment,
 }
 
 // Calls `visit` for each policy of a method that has something measured.
-absl::Status ForEachMeasured(
-    ExperimentCell& cell,
-    absl::FunctionRef<absl::Status(const OneDrafter& drafter,
-                                   PolicySpec& policy)>
-        visit) {
+absl::Status ForEachMeasured(ExperimentCell& cell,
+                             absl::FunctionRef<absl::Status(
+                                 const OneDrafter& drafter, PolicySpec& policy)>
+                                 visit) {
   MethodSpec& method = cell.spec;
   for (TrunkSpec& trunk : method.trunks) {
     PolicySpec& policy = trunk.policy;
@@ -191,9 +190,9 @@ class Completion {
   absl::Status Choose(const ExperimentCell& cell, const OneDrafter& drafter,
                       PolicySpec& policy) {
     BANYAN_ASSIGN_OR_RETURN(
-        const Facts facts, FactsOf(cell, Probe(cell, drafter,
-                                               ProbePolicy(policy),
-                                               cell.spec.verifier)));
+        const Facts facts,
+        FactsOf(cell,
+                Probe(cell, drafter, ProbePolicy(policy), cell.spec.verifier)));
     const std::vector<double> ranks = facts.acceptance.ByRank();
     const bool measures_costs = policy.measures_costs();
     const bool measures_size = policy.measures_size();

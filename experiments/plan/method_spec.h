@@ -1,6 +1,6 @@
-// MethodSpec: what a method file, or a method of an experiment, says. It is read
-// once (read_method.h); whatever is decided for the method later is assigned
-// here.
+// MethodSpec: what a method file, or a method of an experiment, says. It is
+// read once (read_method.h); whatever is decided for the method later is
+// assigned here.
 #ifndef BANYAN_EXPERIMENTS_PLAN_METHOD_SPEC_H_
 #define BANYAN_EXPERIMENTS_PLAN_METHOD_SPEC_H_
 

@@ -61,11 +61,11 @@ absl::Status PolicySpec::CheckTakesCosts() const {
   std::vector<absl::string_view> others;
   for (const PolicyRow& other : PolicyCatalogue())
     if (other.takes_costs) others.push_back(other.name);
-  return section_.Find(kTargetMs)->Error(absl::StrCat(
-      "policy ", known->name,
-      ": only these policies read `target_ms: measured`, "
-      "to choose a tree by its costs: ",
-      absl::StrJoin(others, ", ")));
+  return section_.Find(kTargetMs)->Error(
+      absl::StrCat("policy ", known->name,
+                   ": only these policies read `target_ms: measured`, "
+                   "to choose a tree by its costs: ",
+                   absl::StrJoin(others, ", ")));
 }
 
 int PolicySpec::nodes() const { return IntAt(kNodes); }

@@ -1,8 +1,8 @@
 // PolicySpec: a policy of a method, as plans read and change it.
 //
-// A policy's own keys are its row's matter. What an experiment decides for it is
-// here: its size, the costs that it chooses by, the kind of its draws. Nothing
-// else in a plan knows under which keys these stand.
+// A policy's own keys are its row's matter. What an experiment decides for it
+// is here: its size, the costs that it chooses by, the kind of its draws.
+// Nothing else in a plan knows under which keys these stand.
 #ifndef BANYAN_EXPERIMENTS_PLAN_POLICY_SPEC_H_
 #define BANYAN_EXPERIMENTS_PLAN_POLICY_SPEC_H_
 
@@ -36,8 +36,8 @@ class PolicySpec {
   bool measures_size() const;
   bool measures_costs() const;
   bool measures() const { return measures_size() || measures_costs(); }
-  // Fails for an unknown policy, and where one that takes no costs leaves them to
-  // the machine.
+  // Fails for an unknown policy, and where one that takes no costs leaves them
+  // to the machine.
   absl::Status CheckTakesCosts() const;
 
   // 0: not stated, or no number, which BuildPolicy says.
@@ -55,8 +55,8 @@ class PolicySpec {
   void DropCosts();
   // How many sequences share a pass, for a policy with costs that does not say.
   void SetBatch(int batch);
-  // The kind of draws that `other` states, if it does; or else the only one that
-  // it has.
+  // The kind of draws that `other` states, if it does; or else the only one
+  // that it has.
   void TakeStatedDraws(const PolicySpec& other);
   void TakeDraws(const PolicySpec& other);
   void SetDraws(absl::string_view draws);

@@ -48,8 +48,8 @@ absl::Status CheckEveryDrafterIsUsed(const MethodKeys& keys,
                                      const std::vector<TrunkSpec>& trunks) {
   const std::vector<Params>& drafters = keys.method.drafters;
   for (std::size_t i = 0; i < drafters.size(); ++i) {
-    const bool used = std::any_of(
-        trunks.begin(), trunks.end(), [&](const TrunkSpec& trunk) {
+    const bool used =
+        std::any_of(trunks.begin(), trunks.end(), [&](const TrunkSpec& trunk) {
           return static_cast<std::size_t>(trunk.drafter) == i;
         });
     if (!used)
@@ -68,13 +68,12 @@ absl::StatusOr<std::vector<TrunkSpec>> ListedTrunks(const MethodKeys& keys) {
                             ReadTrunk(keys, item, trunks.size()));
   }
   BANYAN_RETURN_IF_ERROR(CheckEveryDrafterIsUsed(keys, trunks));
-  const bool policy_is_used = std::any_of(
-      trunks.begin(), trunks.end(),
-      [](const TrunkSpec& trunk) { return !trunk.has_own_policy; });
+  const bool policy_is_used =
+      std::any_of(trunks.begin(), trunks.end(),
+                  [](const TrunkSpec& trunk) { return !trunk.has_own_policy; });
   if (keys.policy != nullptr && !policy_is_used)
-    return keys.policy->Error(
-        absl::StrCat(keys.what,
-                     ": every trunk has a policy of its own beside this one"));
+    return keys.policy->Error(absl::StrCat(
+        keys.what, ": every trunk has a policy of its own beside this one"));
   return trunks;
 }
 
@@ -89,8 +88,8 @@ absl::StatusOr<std::vector<TrunkSpec>> ReadTrunks(const MethodKeys& keys) {
         absl::StrCat(keys.what, ": a policy needs 'drafters'"));
   std::vector<TrunkSpec> trunks;
   for (std::size_t i = 0; i < count; ++i)
-    trunks.push_back({.drafter = static_cast<int>(i),
-                      .policy = PolicySpec(*keys.policy)});
+    trunks.push_back(
+        {.drafter = static_cast<int>(i), .policy = PolicySpec(*keys.policy)});
   return trunks;
 }
 

@@ -58,8 +58,7 @@ absl::StatusOr<PreparedCell> OpenModels(
   if (cell.method == kPlainMethod) {
     BANYAN_ASSIGN_OR_RETURN(prepared.method, PlainMethod(context));
   } else {
-    BANYAN_ASSIGN_OR_RETURN(prepared.method,
-                            OpenMethod(cell.spec, context));
+    BANYAN_ASSIGN_OR_RETURN(prepared.method, OpenMethod(cell.spec, context));
   }
   prepared.target = prepared.method.target;
   BANYAN_ASSIGN_OR_RETURN(prepared.chat, ReadChat(workload, prepared.target));

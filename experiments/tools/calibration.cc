@@ -250,8 +250,7 @@ absl::StatusOr<Calibration> Calibrate(
     const CalibrationTask& task,
     absl::FunctionRef<void(int done, int all)> progress) {
   if (task.method.drafters.empty())
-    return ErrorAt(task.method.place,
-                   "the method has no drafter to calibrate");
+    return ErrorAt(task.method.place, "the method has no drafter to calibrate");
   BANYAN_ASSIGN_OR_RETURN(const LoadedMethod ranks,
                           OpenWith(task, RootSection(task.ranks)));
   const Method& method = ranks.decoder->method();
@@ -268,9 +267,8 @@ absl::StatusOr<Calibration> Calibrate(
                      .temperature = method.rule.options().temperature};
   LoadedMethod heads;
   if (const int count = trunk.drafter->traits().depth_heads; count > 0) {
-    BANYAN_ASSIGN_OR_RETURN(
-        heads,
-        OpenWith(task, ChainSection(count), Name(DrawKind::kDeterministic)));
+    BANYAN_ASSIGN_OR_RETURN(heads, OpenWith(task, ChainSection(count),
+                                            Name(DrawKind::kDeterministic)));
     heads.decoder->StayOnHost();  // whole distributions are read
   }
   SeededSource random(task.seed);

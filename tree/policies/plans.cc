@@ -224,9 +224,7 @@ Params ChainSection(int nodes) {
 Params RootSection(int draws) {
   return Params::Map(
       {{"name", {}, Params::Scalar(std::string(ExpansionRow().name))},
-       {"branching",
-        {},
-        Params::List({Params::Scalar(absl::StrCat(draws))})}});
+       {"branching", {}, Params::List({Params::Scalar(absl::StrCat(draws))})}});
 }
 
 PolicyRow ChainRow() {

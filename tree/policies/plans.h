@@ -16,8 +16,8 @@ namespace banyan {
 // `nodes` tokens in a line.
 PolicyRow ChainRow();
 
-// The section of the policy that drafts `nodes` tokens in a line, and of the one
-// whose root alone draws, `draws` times.
+// The section of the policy that drafts `nodes` tokens in a line, and of the
+// one whose root alone draws, `draws` times.
 Params ChainSection(int nodes);
 Params RootSection(int draws);
 

@@ -32,8 +32,7 @@ std::string ShapeOf(const std::string& method) {
   EXPECT_TRUE(sized.errors.empty()) << sized.errors.status();
   std::string shape;
   for (const TrunkSpec& trunk : sized.trunks)
-    absl::StrAppend(&shape, trunk.drafter, " ",
-                    ToYaml(trunk.policy.section()));
+    absl::StrAppend(&shape, trunk.drafter, " ", ToYaml(trunk.policy.section()));
   return shape;
 }
 
@@ -62,8 +61,7 @@ TEST(MethodNodes, AreSharedByTheTrunks) {
   EXPECT_THAT(trunks, HasSubstr("nodes: 3"));
   EXPECT_THAT(trunks, HasSubstr("nodes: 2"));
   // At least one each.
-  EXPECT_THAT(ShapeOf(two + "nodes: 1}"),
-              testing::Not(HasSubstr("nodes: 0")));
+  EXPECT_THAT(ShapeOf(two + "nodes: 1}"), testing::Not(HasSubstr("nodes: 0")));
   EXPECT_THAT(
       ShapeOf("{drafters: [{name: a}, {name: b}], nodes: 6, trunks: "
               "[{drafter: 1, policy: {name: chain, nodes: 9}}, {drafter: 0, "
@@ -80,8 +78,7 @@ TEST(MethodNodes, AreRefusedByPoliciesWithoutThem) {
   EXPECT_THAT(error("{drafters: [{name: a}], nodes: 8, policy: {name: "
                     "best_first, most_draws: 3}}"),
               HasSubstr("policy best_first is not sized by a number of nodes"));
-  EXPECT_THAT(error("{nodes: 8}"),
-              HasSubstr("no drafter"));
+  EXPECT_THAT(error("{nodes: 8}"), HasSubstr("no drafter"));
 }
 
 // The made experiment with this axis in the place of its chain's.

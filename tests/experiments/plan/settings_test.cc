@@ -351,8 +351,7 @@ TEST(Experiment, LaysOverridesOnAPreset) {
   const Params& policy = PolicyOf(experiment->cells[1]);
   EXPECT_EQ(policy.Find("nodes")->text(), "8");
   EXPECT_EQ(policy.Find("name")->text(), "chain");
-  EXPECT_THAT(*policy.Find("name")->origin().file,
-              HasSubstr(preset));
+  EXPECT_THAT(*policy.Find("name")->origin().file, HasSubstr(preset));
 }
 
 }  // namespace
