@@ -160,7 +160,7 @@ void AddBeamCommand(CommandLine& line) {
        .more = "With a draft model it finds the same texts in fewer passes.",
        .example =
            "  banyan beam --model models/pycode-target \\\n"
-           "      --prompt 'def add(a, b):' --drafter models/pycode-draft-2"});
+           "      --prompt 'def f(a):' --drafter models/pycode-draft-2"});
   const auto options = std::make_shared<Options>();
   AddModelOptions(command, options->model);
   AddTokenInput(command, "--prompt", options->prompt);

@@ -30,7 +30,7 @@ std::vector<OneDrafter> EachAlone(const MethodSpec& method,
 // drafter's.
 MethodSpec MethodOf(const OneDrafter& drafter, PolicySpec policy,
                     Params verifier);
-// The policy that drafts a line of so many tokens.
+// The policy that drafts a line of `length` tokens.
 PolicySpec ChainPolicy(int length);
 // multi_round. On a chain every other lossless verifier but block does the
 // same.

@@ -26,7 +26,7 @@ MethodSpec Sized(const std::string& method) {
            {"verifier", {}, ParseYaml("name: match", "v").value()}));
 }
 
-// The policies of the trunks, in YAML, each behind its drafter's number.
+// The policies of the trunks, in YAML, each after its drafter's number.
 std::string ShapeOf(const std::string& method) {
   const MethodSpec sized = Sized(method);
   EXPECT_TRUE(sized.errors.empty()) << sized.errors.status();
