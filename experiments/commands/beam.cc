@@ -157,7 +157,6 @@ void AddBeamCommand(CommandLine& line) {
   Command command = line.Add(
       {.name = "beam",
        .sentence = "Finds the likeliest texts by beam search.",
-       .more = "With a draft model it finds the same texts in fewer passes.",
        .example =
            "  banyan beam --model models/pycode-target \\\n"
            "      --prompt 'def f(a):' --drafter models/pycode-draft-2"});
