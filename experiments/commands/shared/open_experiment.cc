@@ -28,6 +28,7 @@
 #include "experiments/plan/choose_prompts.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/measured.h"
+#include "experiments/plan/read_experiment.h"
 #include "experiments/plan/workload.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/run/machine_costs.h"

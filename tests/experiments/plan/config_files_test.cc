@@ -30,6 +30,7 @@
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/opponents.h"
 #include "experiments/plan/params_edit.h"
+#include "experiments/plan/read_experiment.h"
 #include "experiments/plan/resolve.h"
 #include "experiments/plan/workload.h"
 #include "experiments/proof/law_file.h"

@@ -14,6 +14,7 @@
 #include "core/base/params.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/method_spec.h"
+#include "experiments/plan/read_experiment.h"
 
 namespace banyan {
 

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
 #include "experiments/plan/experiment.h"
+#include "experiments/plan/resolve.h"
 
 namespace banyan {
 

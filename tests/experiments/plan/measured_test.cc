@@ -17,6 +17,7 @@
 #include "core/base/status_macros.h"
 #include "experiments/plan/acceptance.h"
 #include "experiments/plan/experiment.h"
+#include "experiments/plan/read_experiment.h"
 #include "tests/experiments/plan/made_experiment.h"
 #include "tree/optimize/chain.h"
 #include "tree/optimize/cost_curve.h"

@@ -13,6 +13,7 @@
 #include "configs/loader/loader.h"
 #include "core/base/params.h"
 #include "experiments/plan/experiment.h"
+#include "experiments/plan/read_experiment.h"
 #include "tests/experiments/plan/made_experiment.h"
 
 namespace banyan {

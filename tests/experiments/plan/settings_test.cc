@@ -15,6 +15,7 @@
 #include "configs/loader/writer.h"
 #include "core/base/params.h"
 #include "experiments/plan/experiment.h"
+#include "experiments/plan/read_experiment.h"
 #include "tests/experiments/plan/made_experiment.h"
 #include "tests/experiments/run_program.h"
 

@@ -24,6 +24,7 @@
 #include "core/ops/cuda/kernels/op_kernels.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/plan/experiment.h"
+#include "experiments/plan/read_experiment.h"
 #include "experiments/plan/workload.h"
 #include "experiments/records/record_file.h"
 #include "experiments/run/prepared_run.h"

@@ -21,6 +21,7 @@
 #include "core/base/token.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/plan/experiment.h"
+#include "experiments/plan/read_experiment.h"
 #include "experiments/plan/workload.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/run/prepared_run.h"

@@ -27,6 +27,7 @@
 #include "drafters/draft_vocabulary.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/plan/experiment.h"
+#include "experiments/plan/read_experiment.h"
 #include "experiments/plan/workload.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/run/estimate.h"
