@@ -3,12 +3,12 @@
 // catalogues show them (`banyan list NAME`) without building anything.
 //
 //   struct Options {
-//     int gamma = 4;
+//     int nodes = 4;
 //   };
 //   BuiltPolicy Build(ParamsReader& in, const Options& options);
 //
 //   Keys<Options> keys;
-//   keys.AtLeast("gamma", &Options::gamma, 1, "The tokens of a chain.");
+//   keys.AtLeast("nodes", &Options::nodes, 1, "The tokens of a chain.");
 //   return {.name = "chain",
 //           .keys = keys.Rows(),
 //           .build = keys.ReadFor(Build)};
