@@ -37,8 +37,10 @@ function(banyan_library name)
   set_property(GLOBAL APPEND PROPERTY BANYAN_DEPS ${abseil} ${ARG_DEPS})
 endfunction()
 
-# A test calls what is optimised more than it computes.
-set(BANYAN_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
+# A test calls what is optimised more than it computes. The sanitizer build spends
+# most of its time on the optimisation of tests, which there find nothing by it.
+set(BANYAN_TEST_OPTIONS $<$<CONFIG:Release>:-O1>
+                        $<$<CONFIG:RelWithDebInfo>:-O0>)
 
 # banyan_label(PROGRAM l ...): what the targets l_tests build.
 function(banyan_label program)
