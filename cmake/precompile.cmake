@@ -3,9 +3,10 @@
 # here: scripts/check_precompiled.py does.
 
 # banyan_precompiled(NAME LINKS x y OPTIONS o HEADERS h ...): a target whose headers
-# banyan_precompile may hand to others.
+# banyan_precompile may hand to others, with the options that they were compiled with.
 function(banyan_precompiled name)
   cmake_parse_arguments(ARG "" "" "LINKS;OPTIONS;HEADERS" ${ARGN})
+  set(${name}_OPTIONS ${ARG_OPTIONS} PARENT_SCOPE)
   if(NOT BANYAN_PRECOMPILE)
     return()
   endif()
@@ -24,6 +25,7 @@ endfunction()
 
 # The target's files begin with the headers of banyan_precompiled NAME.
 function(banyan_precompile target name)
+  target_compile_options(${target} PRIVATE ${${name}_OPTIONS})
   if(NOT BANYAN_PRECOMPILE)
     return()
   endif()

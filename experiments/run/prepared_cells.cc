@@ -19,6 +19,7 @@
 #include "experiments/models/method_file.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/plan/experiment.h"
+#include "experiments/plan/resolve.h"
 #include "experiments/run/cell_description.h"
 #include "experiments/run/fingerprint.h"
 

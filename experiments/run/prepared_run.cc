@@ -31,6 +31,7 @@
 #include "experiments/plan/cell_setting.h"
 #include "experiments/plan/choose_prompts.h"
 #include "experiments/plan/experiment.h"
+#include "experiments/plan/resolve.h"
 #include "experiments/plan/workload.h"
 #include "experiments/run/prepared_cells.h"
 #include "experiments/run/prepared_prompts.h"

@@ -52,7 +52,7 @@ std::string FaultOf(const std::vector<int>& exits, int layers) {
         layers, " layers, not ", absl::StrJoin(outside, ", ")));
   if (std::adjacent_find(exits.begin(), exits.end(), std::greater_equal<>()) !=
       exits.end())
-    faults.push_back("expected ascending exits");
+    faults.emplace_back("expected ascending exits");
   return absl::StrJoin(faults, "; ");
 }
 

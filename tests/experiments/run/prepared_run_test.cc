@@ -28,6 +28,7 @@
 #include "experiments/models/model_shelf.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/read_experiment.h"
+#include "experiments/plan/resolve.h"
 #include "experiments/plan/workload.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/run/estimate.h"
