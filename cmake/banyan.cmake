@@ -52,15 +52,20 @@ function(banyan_label program)
   endforeach()
 endfunction()
 
-# banyan_test(NAME SOURCES a_test.cc DEPS ... LABELS l ...): one GoogleTest program.
+# banyan_test(NAME [COMPUTES] SOURCES a_test.cc DEPS ... LABELS l ...): one GoogleTest
+# program. With COMPUTES it is optimised as what it tests, since it computes as much.
 # CTest gives its tests the labels, joined by + (discovered tests take one alone), and
 # the target l_tests builds the programs of each.
 function(banyan_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "COMPUTES" "" "SOURCES;DEPS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE banyan_warnings ${ARG_DEPS}
                                         GTest::gmock_main)
-  banyan_precompile(${name} banyan_common_tests)
+  if(ARG_COMPUTES)
+    banyan_precompile(${name} banyan_common)
+  else()
+    banyan_precompile(${name} banyan_common_tests)
+  endif()
   set(properties "")
   if(ARG_LABELS)
     banyan_label(${name} ${ARG_LABELS})
