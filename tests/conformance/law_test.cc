@@ -52,7 +52,7 @@ void Prove(const Pairing& pairing, const ProofSize& size, Tally& tally) {
   ASSERT_TRUE(proof.ok()) << proof.status();
   tally.Count(proof->result);
   if (proof->result != CaseResult::kProven) return;
-  for (const TrunkSpec& trunk : pairing.trunks)
+  for (const PairedTrunk& trunk : pairing.trunks)
     PrintProven(pairing.verifier, "policy", trunk.policy);
   if (pairing.trunks.size() > 1)
     PrintProven(pairing.verifier, "trunks", "merged");

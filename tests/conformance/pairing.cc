@@ -23,7 +23,7 @@
 namespace banyan {
 namespace {
 
-absl::StatusOr<Trunk> BuildTrunk(const TrunkSpec& spec, const Method& method) {
+absl::StatusOr<Trunk> BuildTrunk(const PairedTrunk& spec, const Method& method) {
   std::string policy = Section(spec.policy);
   if (spec.draw_kind.has_value()) {
     policy.pop_back();
@@ -69,7 +69,7 @@ absl::StatusOr<Decoder> BuildWith(const Pairing& pairing,
   Method method = {.verifier_name = pairing.verifier,
                    .verifier = std::move(verifier),
                    .rule = SamplingRule(pairing.sampling)};
-  for (const TrunkSpec& spec : pairing.trunks) {
+  for (const PairedTrunk& spec : pairing.trunks) {
     BANYAN_ASSIGN_OR_RETURN(Trunk trunk, BuildTrunk(spec, method));
     method.trunks.push_back(std::move(trunk));
   }
@@ -82,7 +82,7 @@ bool IsRefusal(const absl::Status& status) {
 
 std::string Describe(const Pairing& pairing) {
   std::string text = pairing.verifier;
-  for (const TrunkSpec& spec : pairing.trunks) {
+  for (const PairedTrunk& spec : pairing.trunks) {
     absl::StrAppend(&text, " + ", spec.policy);
     if (spec.draw_kind.has_value())
       absl::StrAppend(&text, " ", Name(*spec.draw_kind));

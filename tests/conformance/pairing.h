@@ -18,7 +18,7 @@
 namespace banyan {
 
 // One trunk of a pairing: a policy over a small_model drafter on this table.
-struct TrunkSpec {
+struct PairedTrunk {
   std::string policy;  // "chain {nodes: 2}"
   std::shared_ptr<TableModel> model;
   std::optional<DrawKind> draw_kind;  // left out: the verifier's preference
@@ -27,7 +27,7 @@ struct TrunkSpec {
 struct Pairing {
   std::shared_ptr<TableModel> target;
   std::string verifier;  // "multi_round {order: shuffled}"
-  std::vector<TrunkSpec> trunks;
+  std::vector<PairedTrunk> trunks;
   SamplingOptions sampling = {};
 };
 
