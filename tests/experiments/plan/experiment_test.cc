@@ -138,13 +138,15 @@ TEST(Experiment, TellsPoliciesThatReadCostsHowManySequencesShareAPass) {
       "{name: sequoia, acceptance: [0.5], nodes: 2, target_ms: {1: 1, 12: 2}";
   const std::string file = absl::StrCat(
       "question: q\ntarget: {directory: t}\nworkload: {file: w}\nmethods:\n"
-      "  own: {drafters: [{name: ngram}], policy: ",
+      "  own: {drafters: [{name: ngram}], verifier: {name: match}, policy: ",
       sequoia, "}}\n",
-      "  stated: {drafters: [{name: ngram}], policy: ", sequoia,
-      ", batch: 3}}\n",
-      "  trunk: {drafters: [{name: ngram}], trunks: [{drafter: 0, policy: ",
+      "  stated: {drafters: [{name: ngram}], verifier: {name: match}, policy: ",
+      sequoia, ", batch: 3}}\n",
+      "  trunk: {drafters: [{name: ngram}], verifier: {name: match}, trunks: "
+      "[{drafter: 0, policy: ",
       sequoia, "}}]}\n",
-      "  chain: {drafters: [{name: ngram}], policy: {name: chain, nodes: 2}}\n"
+      "  chain: {drafters: [{name: ngram}], verifier: {name: match}, policy: "
+      "{name: chain, nodes: 2}}\n"
       "batch: 4\n");
   const auto experiment = ReadExperimentText(file);
   ASSERT_TRUE(experiment.ok()) << experiment.status();

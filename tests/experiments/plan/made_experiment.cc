@@ -51,7 +51,7 @@ std::string MethodText(const ExperimentCell& cell) {
   std::string text;
   for (const NamedModel& model : method.models)
     absl::StrAppend(&text, model.name, ": ", model.folder_key, " ",
-                    model.spec.directory, " ", model.spec.weights, "\n");
+                    model.place.text(), " ", model.spec.weights, "\n");
   for (const Params& drafter : method.drafters)
     absl::StrAppend(&text, "- ", ToYaml(drafter));
   for (const TrunkSpec& trunk : method.trunks)
