@@ -105,7 +105,9 @@ class Sources:
                 sys.exit(f"proofs.py: {catalogue} lists {listed}, which "
                          f"{len(found)} files of {folders} define; expected 1")
             path, text = found[0]
-            yield re.search(r'\.name = "(\w+)"', text).group(1), text, path
+            # Its keys have names too.
+            name = re.search(r'return {\s*\.name = "(\w+)"', text)
+            yield name.group(1), text, path
 
 
 def parts_of(sources):
