@@ -23,7 +23,8 @@
 namespace banyan {
 namespace {
 
-absl::StatusOr<Trunk> BuildTrunk(const PairedTrunk& spec, const Method& method) {
+absl::StatusOr<Trunk> BuildTrunk(const PairedTrunk& spec,
+                                 const Method& method) {
   std::string policy = Section(spec.policy);
   if (spec.draw_kind.has_value()) {
     policy.pop_back();
