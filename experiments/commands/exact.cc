@@ -27,8 +27,8 @@
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/plan/method_json.h"
+#include "experiments/proof/exact_file.h"
 #include "experiments/proof/exact_law.h"
-#include "experiments/proof/law_file.h"
 #include "tree/draft_tree.h"
 
 namespace banyan {
@@ -38,7 +38,7 @@ namespace {
 // 1e-16.
 constexpr double kRounding = 1e-9;
 
-bool ClaimsLossless(const LawFile& file) {
+bool ClaimsLossless(const ExactFile& file) {
   return file.control.empty() && IsLossless(file.decoder->method());
 }
 
@@ -59,7 +59,7 @@ JsonValue ToJson(const StringLaw& law) {
   return object;
 }
 
-JsonValue ToJson(const LawFile& file, const ExactLaw& law) {
+JsonValue ToJson(const ExactFile& file, const ExactLaw& law) {
   const Method& method = file.decoder->method();
   JsonValue out;
   out["verifier"] = method.verifier_name;
@@ -110,7 +110,7 @@ std::string Numbers(const std::vector<double>& values) {
   });
 }
 
-void PrintText(const LawFile& file, const ExactLaw& law) {
+void PrintText(const ExactFile& file, const ExactLaw& law) {
   const Method& method = file.decoder->method();
   std::cout << "verifier " << method.verifier_name << "\n";
   for (std::size_t i = 0; i < method.trunks.size(); ++i)
@@ -139,13 +139,13 @@ void PrintText(const LawFile& file, const ExactLaw& law) {
 
 struct Result {
   std::string path;
-  LawFile file;
+  ExactFile file;
   ExactLaw law;
 };
 
 absl::StatusOr<Result> Compute(const std::string& path) {
   BANYAN_ASSIGN_OR_RETURN(const Params params, LoadYamlFile(path));
-  BANYAN_ASSIGN_OR_RETURN(LawFile file, ReadLawFile(params));
+  BANYAN_ASSIGN_OR_RETURN(ExactFile file, ReadExactFile(params));
   absl::StatusOr<ExactLaw> law =
       ComputeExactLaw(*file.target, *file.decoder, file.options);
   if (!law.ok()) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
@@ -13,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "core/base/catalogue.h"
+#include "core/base/nearest.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/prob/draw_kind.h"
@@ -20,6 +22,8 @@
 #include "tree/draft_tree.h"
 #include "tree/policies/catalogue.h"
 #include "tree/policies/row.h"
+#include "verifiers/catalogue.h"
+#include "verifiers/row.h"
 
 namespace banyan {
 namespace {
@@ -66,6 +70,23 @@ absl::Status PolicySpec::CheckTakesCosts() const {
                    ": only these policies read `target_ms: measured`, "
                    "to choose a tree by its costs: ",
                    absl::StrJoin(others, ", ")));
+}
+
+absl::Status PolicySpec::CheckIsOf(const std::string& drafter) const {
+  const Params* calibration = section_.Find(kCalibration);
+  if (calibration == nullptr) return absl::OkStatus();
+  const Params* measured = calibration->Find("drafter");
+  if (measured != nullptr && measured->text() != drafter)
+    return section_.Error(absl::StrCat("a calibration of drafter ",
+                                       measured->text(), " for drafter ",
+                                       drafter));
+  const Params* verifier = calibration->Find("verifier");
+  if (verifier == nullptr) return absl::OkStatus();
+  std::vector<absl::string_view> known;
+  for (const VerifierRow& row : VerifierCatalogue()) known.push_back(row.name);
+  if (absl::c_linear_search(known, verifier->text())) return absl::OkStatus();
+  return verifier->Error(absl::StrCat(
+      "calibration: ", UnknownName("verifier", verifier->text(), known)));
 }
 
 int PolicySpec::nodes() const { return IntAt(kNodes); }

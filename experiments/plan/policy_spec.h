@@ -7,6 +7,7 @@
 #define BANYAN_EXPERIMENTS_PLAN_POLICY_SPEC_H_
 
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,10 @@ class PolicySpec {
   // Fails for an unknown policy, and where one that takes no costs leaves them
   // to the machine.
   absl::Status CheckTakesCosts() const;
+
+  // Fails where it chooses by a calibration of another kind of drafter, which
+  // says nothing of this one, or of an unknown verifier.
+  absl::Status CheckIsOf(const std::string& drafter) const;
 
   // 0: not stated, or no number, which BuildPolicy says.
   int nodes() const;

@@ -13,25 +13,25 @@
 #include "core/base/check.h"
 #include "core/base/params.h"
 #include "decode/method.h"
+#include "experiments/proof/exact_file.h"
 #include "experiments/proof/exact_law.h"
-#include "experiments/proof/law_file.h"
 #include "tests/support/tally.h"
 
 namespace banyan {
 namespace {
 
 // A file of configs/exact. Ends the program if it cannot be read.
-LawFile Read(const std::string& name) {
+ExactFile Read(const std::string& name) {
   absl::StatusOr<Params> params =
       LoadYamlFile("configs/exact/" + name + ".yaml");
   Check(params.ok(), params.status().message());
-  absl::StatusOr<LawFile> file = ReadLawFile(*params);
+  absl::StatusOr<ExactFile> file = ReadExactFile(*params);
   Check(file.ok(), file.status().message());
   return *std::move(file);
 }
 
 ExactLaw Law(const std::string& name) {
-  const LawFile file = Read(name);
+  const ExactFile file = Read(name);
   absl::StatusOr<ExactLaw> law =
       ComputeExactLaw(*file.target, *file.decoder, file.options);
   Check(law.ok(), law.status().message());
@@ -55,7 +55,7 @@ class EveryConfig : public testing::TestWithParam<std::string> {};
 
 // A lossy method and a control claim nothing.
 TEST_P(EveryConfig, KeepsTheLawIfItIsLossless) {
-  const LawFile file = Read(GetParam());
+  const ExactFile file = Read(GetParam());
   Tally tally;
   if (!file.control.empty() || !IsLossless(file.decoder->method())) {
     tally.LeaveOut("it claims nothing");

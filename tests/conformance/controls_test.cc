@@ -16,8 +16,8 @@
 #include "absl/strings/string_view.h"
 #include "configs/loader/loader.h"
 #include "core/base/params.h"
+#include "experiments/proof/exact_file.h"
 #include "experiments/proof/exact_law.h"
-#include "experiments/proof/law_file.h"
 #include "tests/conformance/pairing.h"
 #include "tests/support/tally.h"
 
@@ -44,7 +44,7 @@ Params Without(absl::string_view key, const Params& file) {
 }
 
 absl::StatusOr<ExactLaw> Compute(const Params& file) {
-  absl::StatusOr<LawFile> law = ReadLawFile(file);
+  absl::StatusOr<ExactFile> law = ReadExactFile(file);
   if (!law.ok()) return law.status();
   return ComputeExactLaw(*law->target, *law->decoder, law->options);
 }

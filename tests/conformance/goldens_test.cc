@@ -13,8 +13,8 @@
 #include "absl/strings/str_join.h"
 #include "configs/loader/loader.h"
 #include "core/base/params.h"
+#include "experiments/proof/exact_file.h"
 #include "experiments/proof/exact_law.h"
-#include "experiments/proof/law_file.h"
 #include "nlohmann/json.hpp"
 #include "tests/support/tally.h"
 
@@ -37,7 +37,7 @@ void ExpectGolden(const nlohmann::json& golden, Tally& tally) {
   absl::StatusOr<Params> params =
       ParseYaml(golden.at("yaml").get<std::string>(), "golden");
   ASSERT_TRUE(params.ok()) << params.status();
-  absl::StatusOr<LawFile> file = ReadLawFile(*params);
+  absl::StatusOr<ExactFile> file = ReadExactFile(*params);
   ASSERT_TRUE(file.ok()) << file.status();
   absl::StatusOr<ExactLaw> law =
       ComputeExactLaw(*file->target, *file->decoder, file->options);

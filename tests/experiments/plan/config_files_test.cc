@@ -33,7 +33,7 @@
 #include "experiments/plan/read_experiment.h"
 #include "experiments/plan/resolve.h"
 #include "experiments/plan/workload.h"
-#include "experiments/proof/law_file.h"
+#include "experiments/proof/exact_file.h"
 #include "experiments/report/stated_costs.h"
 #include "tests/core/checkpoint/files.h"
 #include "tests/experiments/preset_files.h"
@@ -169,7 +169,7 @@ absl::Status ReadTreeFile(const std::string& path) {
 
 absl::Status ReadLaw(const std::string& path) {
   BANYAN_ASSIGN_OR_RETURN(const Params file, LoadYamlFile(path));
-  return ReadLawFile(file).status();
+  return ReadExactFile(file).status();
 }
 
 absl::Status ReadMethod(const std::string& path) {

@@ -1,4 +1,4 @@
-#include "experiments/proof/law_file.h"
+#include "experiments/proof/exact_file.h"
 
 #include <cmath>
 #include <cstddef>
@@ -97,20 +97,20 @@ struct Sections {
   const Params* control = nullptr;
 };
 
-absl::StatusOr<Sections> ReadSections(const Params& file, LawFile& law) {
+absl::StatusOr<Sections> ReadSections(const Params& file, ExactFile& exact) {
   ParamsReader in(file, "exact file");
   Sections sections;
   int max_branches = 1'000'000;
-  in.Required("vocab", law.vocab_size);
-  in.Ensure(law.vocab_size >= 1, "vocab", "must be at least 1");
-  in.Required("horizon", law.options.horizon);
-  in.Ensure(law.options.horizon >= 1, "horizon", "must be at least 1");
-  in.Ensure(std::pow(law.vocab_size, law.options.horizon) <= kMostStrings,
+  in.Required("vocab", exact.vocab_size);
+  in.Ensure(exact.vocab_size >= 1, "vocab", "must be at least 1");
+  in.Required("horizon", exact.options.horizon);
+  in.Ensure(exact.options.horizon >= 1, "horizon", "must be at least 1");
+  in.Ensure(std::pow(exact.vocab_size, exact.options.horizon) <= kMostStrings,
             "horizon",
             absl::StrCat("asks for more than ", kMostStrings, " strings"));
   in.Optional("max_branches", max_branches);
   in.Ensure(max_branches >= 1, "max_branches", "must be at least 1");
-  law.options.max_branches = max_branches;
+  exact.options.max_branches = max_branches;
   in.Required("target", sections.target);
   const MethodKeys keys = TakeMethodKeys(in);
   sections.control = in.Take("control");
@@ -120,31 +120,31 @@ absl::StatusOr<Sections> ReadSections(const Params& file, LawFile& law) {
 }
 
 // Replaces what the control breaks.
-absl::Status Break(const Params& control, LawFile& law, Method& method) {
+absl::Status Break(const Params& control, ExactFile& exact, Method& method) {
   BANYAN_ASSIGN_OR_RETURN(const ControlRow* row, FindControl(control));
-  law.control = std::string(row->name);
+  exact.control = std::string(row->name);
   if (row->wrap != nullptr)
     method.verifier = row->wrap(std::move(method.verifier), method.rule);
-  if (row->chance != nullptr) law.options.wrap = row->chance;
-  law.options.rounds = row->rounds;
+  if (row->chance != nullptr) exact.options.wrap = row->chance;
+  exact.options.rounds = row->rounds;
   return absl::OkStatus();
 }
 
-absl::Status AddTableTrunks(const MethodSpec& spec, LawFile& law,
+absl::Status AddTableTrunks(const MethodSpec& spec, ExactFile& exact,
                             Method& method) {
-  law.bench = std::make_unique<Workbench>(law.target, method.rule,
-                                          std::make_shared<Assets>());
+  exact.bench = std::make_unique<Workbench>(exact.target, method.rule,
+                                            std::make_shared<Assets>());
   std::vector<Params> drafters;
   for (const Params& section : spec.drafters) {
     BANYAN_ASSIGN_OR_RETURN(
         Params drafter,
-        ReadDrafter(section, static_cast<int>(drafters.size()), *law.bench));
+        ReadDrafter(section, static_cast<int>(drafters.size()), *exact.bench));
     drafters.push_back(std::move(drafter));
   }
   const auto make = [&](int number) -> absl::StatusOr<NamedDrafter> {
     BANYAN_ASSIGN_OR_RETURN(
         std::unique_ptr<Drafter> drafter,
-        BuildDrafter(drafters[static_cast<std::size_t>(number)], *law.bench));
+        BuildDrafter(drafters[static_cast<std::size_t>(number)], *exact.bench));
     return NamedDrafter{absl::StrCat(number), std::move(drafter)};
   };
   return AddTrunks(spec, make, method);
@@ -152,21 +152,22 @@ absl::Status AddTableTrunks(const MethodSpec& spec, LawFile& law,
 
 }  // namespace
 
-absl::StatusOr<LawFile> ReadLawFile(const Params& file) {
-  LawFile law;
-  BANYAN_ASSIGN_OR_RETURN(const Sections sections, ReadSections(file, law));
+absl::StatusOr<ExactFile> ReadExactFile(const Params& file) {
+  ExactFile exact;
+  BANYAN_ASSIGN_OR_RETURN(const Sections sections, ReadSections(file, exact));
   ParamsReader target(sections.target, "target");
-  BANYAN_ASSIGN_OR_RETURN(law.target, ReadTable(target, law.vocab_size));
+  BANYAN_ASSIGN_OR_RETURN(exact.target, ReadTable(target, exact.vocab_size));
 
   BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, ReadSampling(sections.method));
   BANYAN_ASSIGN_OR_RETURN(Method method,
                           StartMethod(sections.method, std::move(rule)));
   if (sections.control != nullptr)
-    BANYAN_RETURN_IF_ERROR(Break(*sections.control, law, method));
-  BANYAN_RETURN_IF_ERROR(AddTableTrunks(sections.method, law, method));
-  BANYAN_ASSIGN_OR_RETURN(law.decoder, MakeDecoder(sections.method, *law.target,
-                                                   std::move(method)));
-  return law;
+    BANYAN_RETURN_IF_ERROR(Break(*sections.control, exact, method));
+  BANYAN_RETURN_IF_ERROR(AddTableTrunks(sections.method, exact, method));
+  BANYAN_ASSIGN_OR_RETURN(
+      exact.decoder,
+      MakeDecoder(sections.method, *exact.target, std::move(method)));
+  return exact;
 }
 
 }  // namespace banyan

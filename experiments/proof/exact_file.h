@@ -1,7 +1,7 @@
 // The file `banyan exact` reads: toy models as tables, and the method to run on
 // them. docs/formats.md describes it.
-#ifndef BANYAN_EXPERIMENTS_PROOF_LAW_FILE_H_
-#define BANYAN_EXPERIMENTS_PROOF_LAW_FILE_H_
+#ifndef BANYAN_EXPERIMENTS_PROOF_EXACT_FILE_H_
+#define BANYAN_EXPERIMENTS_PROOF_EXACT_FILE_H_
 
 #include <memory>
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace banyan {
 
-struct LawFile {
+struct ExactFile {
   int vocab_size = 0;
   LawOptions options;
   std::shared_ptr<TableModel> target;  // outlives the decoder
@@ -25,8 +25,8 @@ struct LawFile {
 };
 
 // Everything the outside can get wrong is an error with file, line and column.
-absl::StatusOr<LawFile> ReadLawFile(const Params& file);
+absl::StatusOr<ExactFile> ReadExactFile(const Params& file);
 
 }  // namespace banyan
 
-#endif  // BANYAN_EXPERIMENTS_PROOF_LAW_FILE_H_
+#endif  // BANYAN_EXPERIMENTS_PROOF_EXACT_FILE_H_
