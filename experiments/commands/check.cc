@@ -56,9 +56,9 @@ using Estimates = std::optional<std::vector<RunEstimate>>;
 absl::StatusOr<Estimates> Estimate(const Options& options,
                                    const OpenedExperiment& opened,
                                    const Clock& clock) {
-  absl::StatusOr<std::vector<RunEstimate>> estimates =
-      EstimateShards(opened.run, options.shards,
-                     CutNamed(options.experiment.cut), *opened.backend, clock);
+  absl::StatusOr<std::vector<RunEstimate>> estimates = EstimateShards(
+      opened.run, options.shards, CutNamed(options.experiment.cut),
+      opened.experiment.costs, *opened.backend, clock);
   if (absl::IsUnimplemented(estimates.status()) ||
       absl::IsResourceExhausted(estimates.status()))
     return std::nullopt;

@@ -15,8 +15,6 @@ void AddExportCommand(CommandLine& line);
 void AddGenerateCommand(CommandLine& line);
 void AddBeamCommand(CommandLine& line);
 void AddMeasureCommand(CommandLine& line);
-void AddCalibrateCommand(CommandLine& line);
-void AddFastestCommand(CommandLine& line);
 void AddTreeCommand(CommandLine& line);
 void AddExactCommand(CommandLine& line);
 void AddListCommand(CommandLine& line);
@@ -41,7 +39,6 @@ inline constexpr CommandRow kCommands[] = {
     {"Experiments", AddReportCommand}, {"Experiments", AddCompareCommand},
     {"Experiments", AddExportCommand}, {"Generation", AddGenerateCommand},
     {"Generation", AddBeamCommand},    {"Study", AddMeasureCommand},
-    {"Study", AddCalibrateCommand},    {"Study", AddFastestCommand},
     {"Study", AddTreeCommand},         {"Study", AddExactCommand},
     {"Study", AddListCommand},         {"Study", AddTextTokenizeCommand},
     {"Study", AddTextScoreCommand},    {"Models", AddConvertCommand},
@@ -60,6 +57,21 @@ inline constexpr OldName kOldNames[] = {
     {"law", "exact"},         {"tokenize", "text tokenize"},
     {"score", "text score"},  {"search", "make layers"},
     {"count", "make counts"}, {"index", "make index"},
+    {"calibrate", "measure"}, {"fastest", "measure"},
+};
+
+// Options of renamed commands. One without a name now is dropped, and a value
+// after it stays.
+struct OldOption {
+  const char* command;  // by its old name
+  const char* old;
+  const char* name;
+};
+inline constexpr OldOption kOldOptions[] = {
+    {"calibrate", "--method", ""},
+    {"calibrate", "--timed", ""},
+    {"calibrate", "--ranks", "--width"},
+    {"fastest", "--acceptance", ""},
 };
 
 }  // namespace banyan

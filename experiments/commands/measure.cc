@@ -1,396 +1,161 @@
-// banyan measure: how long a target pass takes, and what bounds it.
-#include <unistd.h>
+// banyan measure: what passes and drafted levels cost on this machine, and how
+// often drafted tokens are accepted.
+#include "experiments/commands/measure.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <iostream>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "configs/loader/writer.h"
-#include "core/base/clock.h"
-#include "core/base/counted.h"
-#include "core/base/params.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "core/base/status_macros.h"
-#include "core/device/ranks/communicator.h"
-#include "core/device/ranks/emulated_link.h"
-#include "core/device/ranks/metered.h"
-#include "core/json/json_value.h"
-#include "core/model/model.h"
+#include "core/device/ranks/launched.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/model_options.h"
 #include "experiments/commands/shared/output.h"
 #include "experiments/commands/shared/ranks_options.h"
-#include "experiments/metrics/median.h"
-#include "experiments/models/loaded_model.h"
-#include "experiments/models/model_shelf.h"
-#include "experiments/tools/pass_timing.h"
+#include "experiments/commands/shared/token_input.h"
+#include "experiments/commands/shared/warnings.h"
+#include "experiments/plan/costs.h"
+#include "experiments/plan/read_costs.h"
+#include "experiments/records/machine.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/records/record_set.h"
+#include "experiments/run/build_info.h"
+#include "experiments/run/count_costs.h"
 
 namespace banyan {
 namespace {
 
-struct Options {
-  ModelOptions model;
-  TimingOptions timing;
-  OutputPath out;
-  bool json = false;
-};
-
-// What was measured, with what it is held against.
-struct Measured {
-  std::string grown_note;
-  std::string grown_from;  // empty: not grown
-  std::string device;
-  std::string backend;
-  std::string weights;
-  PassWork token;               // of one token
-  std::size_t cache_bytes = 0;  // of a token in the KV cache
-  std::size_t activation_bytes = 0;
-  std::vector<PassTiming> timings;
-  // Of a model that several ranks share.
-  int ranks = 1;
-  int nodes = 1;
-  std::string link;
-  PassGathers formula;
-  std::optional<LinkSpeed> speed;  // of an emulated link
-  std::vector<GatherTiming> gathers;
-  GatherTotals totals;
-};
-
-// The time of a pass's gathers by the formula: a gather of all bytes, and the
-// others as if they had none.
-double FormulaMs(const Measured& measured, int tokens) {
-  const auto seconds = [&](double bytes) {
-    return GatherSeconds(*measured.speed, measured.ranks,
-                         static_cast<std::size_t>(bytes));
-  };
-  return 1e3 * (seconds(tokens * measured.formula.row_bytes) +
-                (measured.formula.gathers - 1) * seconds(0));
+// Every size that trees of up to 64 nodes are likely to have.
+const std::vector<int>& DefaultSizes() {
+  static const auto* const sizes =
+      new std::vector<int>{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 65};
+  return *sizes;
 }
 
-// The bytes that a rank receives in a pass by the formula.
-double FormulaBytes(const Measured& measured, int tokens) {
-  return tokens * measured.formula.row_bytes * (measured.ranks - 1) /
-         measured.ranks;
+bool IsYaml(const std::string& path) {
+  return absl::EndsWith(path, ".yaml") || absl::EndsWith(path, ".yml");
 }
 
-// One token's time at the same context, or 0 if it was not measured.
-double OneToken(const Measured& measured, int context) {
-  for (const PassTiming& timing : measured.timings)
-    if (timing.context == context && timing.tokens == 1)
-      return timing.median_ms();
-  return 0;
+// Fails at the first option that is given and says nothing of what is measured.
+absl::Status RefuseMethodOptions(const MeasureOptions& options,
+                                 absl::string_view of) {
+  const std::pair<absl::string_view, bool> given[] = {
+      {"--workload", !options.workload.empty()},
+      {"--chat", options.chat.has_value()},
+      {"--temperature", !options.temperature.empty()},
+      {"--prompts", options.prompts.has_value()},
+      {"--max-new-tokens", options.max_new_tokens.has_value()},
+      {"--seed", !options.seed.empty()},
+      {"--set", !options.settings.empty()},
+      {"--width", options.count.ranks != CountOptions().ranks},
+      {"--levels", options.count.levels != CountOptions().levels}};
+  for (const auto& [option, is_given] : given)
+    if (is_given)
+      return absl::InvalidArgumentError(absl::StrCat(
+          option, " goes with an experiment or a method, not with ", of));
+  return absl::OkStatus();
 }
 
-PassWork Work(const Measured& measured, const PassTiming& timing) {
-  PassWork work = measured.token;
-  work.operations *= timing.tokens;
-  return work;
+absl::Status CountRecords(const MeasureOptions& options) {
+  BANYAN_ASSIGN_OR_RETURN(const RecordSet set,
+                          ReadRecordSet(options.paths, /*mixed=*/false));
+  for (const std::string& warning : set.warnings) PrintWarning(warning);
+  if (set.machines.size() > 1)
+    PrintWarning(absl::StrCat(
+        set.machines[0].paths.front(), " and ", set.machines[1].paths.front(),
+        " are records of two machines, which have no fastest chain in common"));
+  BANYAN_ASSIGN_OR_RETURN(const Costs costs, CountCosts(set));
+  return WriteOutput(options.out, ToYaml(costs, ProvenanceOf(set)));
 }
 
-// Medians over all readings.
-TimedPass MedianGauge(const Measured& measured) {
-  std::vector<double> bandwidths;
-  std::vector<double> peaks;
-  std::vector<double> disks;
-  for (const PassTiming& timing : measured.timings)
-    for (const TimedPass& pass : timing.passes) {
-      bandwidths.push_back(pass.bandwidth);
-      peaks.push_back(pass.peak);
-      disks.push_back(pass.disk);
-    }
-  return {0, Median(std::move(bandwidths)), Median(std::move(peaks)),
-          Median(std::move(disks))};
-}
-
-// The rows of a pass whose arithmetic takes as long as reading from disk;
-// nothing where that is not known.
-std::optional<double> FreeRows(const Measured& measured) {
-  const TimedPass gauge = MedianGauge(measured);
-  if (gauge.disk == 0 || gauge.peak == 0) return std::nullopt;
-  return measured.token.disk_bytes / gauge.disk * gauge.peak /
-         measured.token.operations;
-}
-
-// The readings of the disk in their order: the last are faster than the first
-// where something below the program keeps what was read.
-bool LooksCached(const Measured& measured) {
-  std::vector<double> first;
-  std::vector<double> last;
-  for (const PassTiming& timing : measured.timings) {
-    first.push_back(timing.passes.front().disk);
-    last.push_back(timing.passes.back().disk);
+absl::Status Measure(const MeasureOptions& options) {
+  const bool has_model = !options.model.spec.directory.empty();
+  if (options.paths.empty()) {
+    if (!has_model)
+      return absl::InvalidArgumentError(
+          "expected --model for its passes; or a PATH: an experiment or a "
+          "method (YAML) for drafters, or record files");
+    BANYAN_RETURN_IF_ERROR(RefuseMethodOptions(options, "a model alone"));
+    return MeasurePasses(options);
   }
-  constexpr double kFaster = 1.5;
-  return Median(std::move(last)) > kFaster * Median(std::move(first));
-}
-
-// Null for a limit that the device does not know.
-JsonValue Known(double limit) {
-  return limit > 0 ? JsonValue(limit) : JsonValue();
-}
-
-JsonValue GathersToJson(const Measured& measured) {
-  JsonValue rows = JsonValue::List();
-  for (const GatherTiming& timing : measured.gathers)
-    rows.Add(
-        {{"context", timing.context},
-         {"tokens", timing.tokens},
-         {"compute_ms", timing.compute_ms},
-         {"gather_ms", timing.gather_ms},
-         {"wait_ms", timing.wait_ms},
-         {"gathers", timing.gathers},
-         {"gathers_by_formula", measured.formula.gathers},
-         {"received_bytes", timing.received_bytes},
-         {"received_bytes_by_formula", FormulaBytes(measured, timing.tokens)},
-         {"gather_ms_by_formula",
-          measured.speed.has_value()
-              ? JsonValue(FormulaMs(measured, timing.tokens))
-              : JsonValue()}});
-  return rows;
-}
-
-JsonValue ToJson(const Options& options, const Measured& measured) {
-  JsonValue rows = JsonValue::List();
-  for (const PassTiming& timing : measured.timings) {
-    JsonValue passes = JsonValue::List();
-    for (const TimedPass& pass : timing.passes)
-      passes.Add({{"ms", pass.ms},
-                  {"bytes_per_s", Known(pass.bandwidth)},
-                  {"operations_per_s", Known(pass.peak)},
-                  {"disk_bytes_per_s", Known(pass.disk)}});
-    rows.Add({{"context", timing.context},
-              {"tokens", timing.tokens},
-              {"median_ms", timing.median_ms()},
-              {"least_ms", timing.least_ms()},
-              {"most_ms", timing.most_ms()},
-              {"share_of_bandwidth",
-               timing.median_bandwidth_share(measured.token.bytes)},
-              {"share_of_limit", timing.median_share(Work(measured, timing))},
-              {"passes", passes}});
-  }
-  return {{"model", options.model.spec.directory},
-          {"grown_from", NullIfEmpty(measured.grown_from)},
-          {"weights", measured.weights},
-          {"device", measured.device},
-          {"backend", measured.backend},
-          {"bytes", measured.token.bytes},
-          {"disk_bytes", measured.token.disk_bytes},
-          {"cache_bytes_per_token", measured.cache_bytes},
-          {"activation_bytes", measured.activation_bytes},
-          {"free_rows", FreeRows(measured)},
-          {"operations_per_token", measured.token.operations},
-          {"timings", rows},
-          {"ranks", measured.ranks},
-          {"nodes", measured.nodes},
-          {"link", NullIfEmpty(measured.link)},
-          {"gathers", GathersToJson(measured)},
-          {"all_gathers", measured.totals.gathers},
-          {"all_gathered_bytes", measured.totals.bytes}};
-}
-
-std::string Percent(std::optional<double> share) {
-  return share.has_value() ? absl::StrFormat("%.0f", 100 * *share) : "-";
-}
-
-void PrintHead(const Options& options, const Measured& measured) {
-  std::cout << absl::StreamFormat(
-      "%s%s, %s, %s\n%.1f MB of weights and %.3g operations a token%s; ",
-      options.model.spec.directory, measured.grown_note, measured.weights,
-      measured.backend, measured.token.bytes / 1e6, measured.token.operations,
-      measured.ranks > 1 ? " on rank 0" : "");
-  const TimedPass gauge = MedianGauge(measured);
-  if (gauge.bandwidth > 0)
-    std::cout << absl::StreamFormat(
-        "this device reads %.1f GB/s\nand makes %.0f G operations/s of that "
-        "kind (medians beside the passes)\n",
-        gauge.bandwidth / 1e9, gauge.peak / 1e9);
-  else
-    std::cout
-        << "this device does not know\nits limits, so there are no shares "
-           "of them\n";
-  if (measured.token.disk_bytes == 0) return;
-  std::cout << absl::StreamFormat(
-      "%.1f MB of them are read from disk in every pass, at %.2f GB/s alone",
-      measured.token.disk_bytes / 1e6, gauge.disk / 1e9);
-  if (const std::optional<double> rows = FreeRows(measured); rows.has_value())
-    std::cout << absl::StreamFormat(";\n%.0f rows multiply in that time",
-                                    *rows);
-  std::cout << (LooksCached(measured)
-                    ? "\nlater readings were faster: something below this "
-                      "program keeps the file in memory\n"
-                    : "\n");
-  std::cout << absl::StreamFormat(
-      "beside the bound on memory: a KV cache of %.1f kB for each token and\n"
-      "%.1f MB of activations\n",
-      static_cast<double>(measured.cache_bytes) / 1e3,
-      static_cast<double>(measured.activation_bytes) / 1e6);
-}
-
-// Beside the table of passes, which have no such exchanges.
-void PrintGathers(const Measured& measured) {
-  std::cout << absl::StreamFormat(
-      "\n%d ranks on %s (%s). Rank 0 in passes with one more exchange before "
-      "every gather,\nwhich tells waiting for other ranks from gathering:\n",
-      measured.ranks, Counted(measured.nodes, "machine"), measured.link);
-  int context = -1;
-  for (const GatherTiming& timing : measured.gathers) {
-    if (timing.context != context) {
-      context = timing.context;
-      std::cout << absl::StreamFormat(
-          "\ncontext %d\n%7s %12s %10s %10s %8s %12s %12s %12s\n", context,
-          "tokens", "compute ms", "gather ms", "wait ms", "gathers",
-          "MB received", "by formula", "ms by it");
-    }
-    std::cout << absl::StreamFormat(
-        "%7d %12.3f %10.3f %10.3f %8d %12.3f %12.3f %12s\n", timing.tokens,
-        timing.compute_ms, timing.gather_ms, timing.wait_ms, timing.gathers,
-        timing.received_bytes / 1e6,
-        FormulaBytes(measured, timing.tokens) / 1e6,
-        measured.speed.has_value()
-            ? absl::StrFormat("%.3f", FormulaMs(measured, timing.tokens))
-            : "-");
-  }
-  std::cout << absl::StreamFormat(
-      "\nby formula: %d gathers per pass of %s each;\na rank receives %.1f kB "
-      "per token on average\n",
-      measured.formula.gathers, Counted(GatherSteps(measured.ranks), "step"),
-      FormulaBytes(measured, 1) / 1e3);
-}
-
-void PrintText(const Options& options, const Measured& measured) {
-  PrintHead(options, measured);
-  int context = -1;
-  for (const PassTiming& timing : measured.timings) {
-    if (timing.context != context) {
-      context = timing.context;
-      std::cout << absl::StreamFormat(
-          "\ncontext %d\n%7s %10s %21s %7s %8s %11s %10s\n", context, "tokens",
-          "ms", "least .. most", "of 1", "GB/s", "bandwidth %", "limit %");
-    }
-    const double ms = timing.median_ms();
-    const double one = OneToken(measured, context);
-    std::cout << absl::StreamFormat(
-        "%7d %10.3f %10.3f..%9.3f %7s %8.1f %11s %10s\n", timing.tokens, ms,
-        timing.least_ms(), timing.most_ms(),
-        one > 0 ? absl::StrFormat("%.2f", ms / one) : "-",
-        measured.token.bytes / ms / 1e6,
-        Percent(timing.median_bandwidth_share(measured.token.bytes)),
-        Percent(timing.median_share(Work(measured, timing))));
-  }
-  for (const Cliff& cliff : Cliffs(measured.timings))
-    std::cout << absl::StreamFormat(
-        "a cliff at context %d: %d tokens take %.2f times as long as %d\n",
-        cliff.context, cliff.tokens, cliff.times, cliff.before);
-  std::cout
-      << "\nbandwidth %: time to read the weights over the pass's; limit "
-         "%: the longer of\nreading and multiplying over it. Each pass is "
-         "held against the gauge before it.\n";
-  if (measured.ranks > 1) PrintGathers(measured);
-}
-
-// The curve at the first context, for a policy's `target_ms`.
-absl::Status WriteCurve(const Options& options, const Measured& measured) {
-  const std::string about = absl::StrCat(
-      "# Milliseconds of a pass by its tokens, medians of ",
-      options.timing.rounds, " rounds: ", options.model.spec.directory,
-      measured.grown_note, ", ", measured.weights, ",\n# ", measured.backend,
-      ", context ", measured.timings.front().context,
-      ". A policy reads it as `target_ms: !include FILE`.\n");
-  std::map<int, double> curve;
-  for (const PassTiming& timing : measured.timings)
-    if (timing.context == measured.timings.front().context)
-      curve[timing.tokens] = timing.median_ms();
-  std::vector<Params::Entry> entries;
-  for (const auto& [tokens, ms] : curve)
-    entries.push_back({absl::StrCat(tokens),
-                       {},
-                       Params::Scalar(absl::StrFormat("%.4f", ms))});
-  return WriteOutput(
-      options.out,
-      absl::StrCat(about, ToYaml(Params::Map(std::move(entries)))));
-}
-
-void ShowProgress(int done, int all) {
-  std::cerr << "\rmeasuring " << done << "/" << all << std::flush;
-  if (done == all) std::cerr << "\r\033[K";
-}
-
-absl::Status Measure(const Options& options) {
-  const SteadyClock clock;
-  BANYAN_ASSIGN_OR_RETURN(SharedShelf opened,
-                          OpenSharedShelf(options.model, clock));
-  const RankGroup& ranks = opened.ranks;
-  ModelShelf& shelf = opened.shelf;
-  TimingOptions timing = options.timing;
-  if (ranks.control != nullptr)
-    timing.agree = [&](double ms) { return Agree(*ranks.control, ms); };
-  BANYAN_ASSIGN_OR_RETURN(const LoadedModel loaded,
-                          shelf.OpenTarget(options.model.spec));
-  BANYAN_RETURN_IF_ERROR(RanksAreReady(ranks));
-  const bool terminal = isatty(STDERR_FILENO) == 1;
-  const Model& model = *loaded.model;
-  const ModelFacts facts = model.facts();
-  Measured measured = {
-      .grown_note = GrownNote(model),
-      .grown_from = std::string(model.grown_from()),
-      .device = facts.device,
-      .backend = facts.backend,
-      .weights = std::string(Name(facts.format)),
-      .token = {.bytes = static_cast<double>(facts.streamed_bytes),
-                .disk_bytes = static_cast<double>(facts.disk_bytes),
-                .operations = facts.operations_per_token},
-      .cache_bytes = CacheBytesPerToken(model)};
-  BANYAN_ASSIGN_OR_RETURN(
-      measured.timings,
-      TimePasses(model, shelf.backend(), timing, clock, [&](int done, int all) {
-        if (terminal) ShowProgress(done, all);
-      }));
-  measured.activation_bytes = model.facts().activation_bytes;
-  if (ranks.model != nullptr) {
-    measured.ranks = ranks.model->size();
-    measured.nodes = ranks.model->nodes();
-    measured.link = ranks.model->link();
-    measured.formula = GathersOf(model);
-    if (!options.model.ranks.link.empty()) {
-      BANYAN_ASSIGN_OR_RETURN(measured.speed,
-                              ReadLinkSpeed(options.model.ranks.link));
-    }
-    BANYAN_ASSIGN_OR_RETURN(measured.gathers,
-                            TimeGathers(model, *ranks.model, timing, clock));
-    measured.totals = ranks.model->totals();
-  }
-  BANYAN_RETURN_IF_ERROR(FinishRanks(ranks));
-  if (!ranks.writes()) return absl::OkStatus();
   if (options.json)
-    std::cout << ToJson(options, measured).Text(2) << "\n";
-  else
-    PrintText(options, measured);
-  return options.out.empty() ? absl::OkStatus() : WriteCurve(options, measured);
+    return absl::InvalidArgumentError(
+        "--json goes with --model alone, without a PATH");
+  if (HowLaunched().ranks > 1)
+    return absl::InvalidArgumentError(
+        "several ranks measure passes only, with --model alone");
+  if (!std::any_of(options.paths.begin(), options.paths.end(), IsYaml)) {
+    if (has_model)
+      return absl::InvalidArgumentError(
+          "--model goes with no record files: they name their models");
+    BANYAN_RETURN_IF_ERROR(RefuseMethodOptions(options, "record files"));
+    return CountRecords(options);
+  }
+  if (options.paths.size() > 1)
+    return absl::InvalidArgumentError(
+        absl::StrCat("expected one file of methods, found ",
+                     options.paths.size(), " paths"));
+  return MeasureMethods(options);
 }
 
 }  // namespace
 
+absl::Status WriteCosts(Costs costs, const records::Machine& machine,
+                        const std::string& command, const OutputPath& out) {
+  Provenance from = {
+      .machine = MachineText(machine),
+      .build = kBuildRevision,
+      .source = command,
+      .date = absl::FormatTime("%Y-%m-%d", absl::Now(), absl::UTCTimeZone())};
+  if (IsOverloaded(machine))
+    absl::StrAppendFormat(&from.source, ", at a load of %.1f on %d cores",
+                          machine.load(), machine.cores());
+  const auto put = [&](auto& tables) {
+    for (auto& table : tables) table.from = from;
+  };
+  put(costs.passes);
+  put(costs.levels);
+  put(costs.acceptance);
+  put(costs.heads);
+  return WriteOutput(out, ToYaml(costs, from));
+}
+
 void AddMeasureCommand(CommandLine& line) {
-  Command command =
-      line.Add({.name = "measure",
-                .sentence = "Times target passes by their number of tokens.",
-                .more = "It prints the times beside the limits of the device's "
-                        "memory and arithmetic.",
-                .example = "  banyan measure --model models/pycode-target "
-                           "--batch 1,4,16 --rounds 5 \\\n"
-                           "      --out curve.yaml"});
-  const auto options = std::make_shared<Options>();
-  AddModelOptions(command, options->model);
+  Command command = line.Add(
+      {.name = "measure",
+       .sentence = "Measures passes, drafted levels and acceptance.",
+       .more = "With --model alone it times the model's passes, beside the "
+               "limits of the device's memory and arithmetic. Of an experiment "
+               "or a method (YAML) it times the target's passes and a level of "
+               "each drafter, and counts how often drafted tokens are "
+               "accepted. Of records it counts acceptance and finds each "
+               "drafter's fastest chain. Policies, experiments and reports "
+               "read what it writes.",
+       .example =
+           "  banyan measure --model models/pycode-target --batch 1,4,16 \\\n"
+           "      --rounds 5 --out passes.yaml\n"
+           "  banyan measure configs/methods/chain.yaml --prompts 2 \\\n"
+           "      --model models/pycode-target --out costs.yaml \\\n"
+           "      --workload experiments/workloads/pycode.jsonl\n"
+           "  banyan run configs/hello.yaml --out out/hello\n"
+           "  banyan measure out/hello --out counted.yaml"});
+  const auto options = std::make_shared<MeasureOptions>();
+  options->timing.batches = DefaultSizes();
+  command.Option("PATH", &options->paths,
+                 "An experiment or a method, YAML; or record files, or "
+                 "directories of them.");
+  AddModelOptions(command, options->model, /*required=*/false);
   AddRanksOptions(command, options->model.ranks);
   command
       .Option("--batch", &options->timing.batches,
@@ -407,9 +172,38 @@ void AddMeasureCommand(CommandLine& line) {
               "Passes of each size; sizes take turns.")
       .AtLeast(1)
       .ShowDefault();
-  command.Option("--out", &options->out,
-                 "Write the curve at the first context as YAML, for a "
-                 "policy's target_ms.");
+  command.Option("--workload", &options->workload,
+                 "Prompts in the place of the experiment's: .jsonl, or text "
+                 "with one prompt per line.");
+  AddPromptsAsChats(command, options->chat);
+  command.Option("--temperature", &options->temperature,
+                 "The temperature instead of the file's.");
+  command
+      .Option("--prompts", &options->prompts,
+              "Prompts instead of the experiment's number; 0 is all.")
+      .AtLeast(0);
+  command
+      .Option("--max-new-tokens", &options->max_new_tokens,
+              "Tokens after each prompt instead of the experiment's limit.")
+      .AtLeast(1);
+  command
+      .Option("--set", &options->settings,
+              "PATH=VALUE: a setting instead of the file's; may be given "
+              "again.")
+      .OneEachTime();
+  command
+      .Option("--width", &options->count.ranks,
+              "Draws at a node, whose acceptance is counted by rank.")
+      .Within(1, 64)
+      .ShowDefault();
+  command
+      .Option("--levels", &options->count.levels,
+              "Levels of the chains whose acceptance is counted by depth.")
+      .Within(1, 64)
+      .ShowDefault();
+  command.Option("--seed", &options->seed,
+                 "The seed instead of the experiment's.");
+  command.Option("--out", &options->out, "Write the costs, YAML.");
   command.Flag("--json", &options->json, "Print JSON, every pass in it.");
   command.OnCall([options] { return Measure(*options); });
 }

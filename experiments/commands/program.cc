@@ -6,8 +6,10 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "core/device/ranks/launched.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/parts.h"
@@ -43,8 +45,13 @@ int Run(int argc, char** argv) {
     line.Group(command.group);
     command.add(line);
   }
-  for (const OldName& renamed : kOldNames)
-    line.Renamed(renamed.old, renamed.name);
+  for (const OldName& renamed : kOldNames) {
+    CommandLine::NewOptions options;
+    for (const OldOption& option : kOldOptions)
+      if (absl::string_view(option.command) == renamed.old)
+        options[option.old] = option.name;
+    line.Renamed(renamed.old, renamed.name, std::move(options));
+  }
   const QuietRank quiet(HowLaunched());
   const int code = line.Run(argc, argv);
   if (code != 0) quiet.Tell();

@@ -18,6 +18,7 @@
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/output.h"
+#include "experiments/plan/policy_spec.h"
 #include "tree/optimize/hardware.h"
 #include "tree/optimize/shape.h"
 #include "tree/policies/catalogue.h"
@@ -58,8 +59,13 @@ absl::StatusOr<TreeFile> ReadTreeFile(const Params& params) {
   if (stated == nullptr) return params.Error("tree file: missing key 'policy'");
   if (stated->kind() != Params::Kind::kMap)
     return stated->Error("tree file: 'policy' must be a map with a name");
-  BANYAN_ASSIGN_OR_RETURN(const Params policy,
+  BANYAN_ASSIGN_OR_RETURN(const Params whole,
                           PolicyWithKeysBeside(params, *stated));
+  // Where costs are included, the first of their tables count.
+  PolicySpec spec(whole);
+  std::vector<std::string> notes;
+  BANYAN_RETURN_IF_ERROR(spec.PutStatedCosts({}, notes));
+  const Params& policy = spec.section();
   TreeFile file;
   BANYAN_ASSIGN_OR_RETURN(file.plan, PlanShape(policy));
   file.policy = policy.Find("name")->text();

@@ -25,8 +25,10 @@
 #include "drafters/workbench.h"
 #include "experiments/models/loaded_model.h"
 #include "experiments/plan/build_method.h"
+#include "experiments/plan/costs.h"
 #include "experiments/plan/method_spec.h"
 #include "experiments/plan/model_spec.h"
+#include "experiments/plan/one_drafter.h"
 #include "experiments/plan/read_method.h"
 #include "tree/policies/catalogue.h"
 
@@ -144,6 +146,20 @@ const Params* FindBanned(const MethodSpec& spec,
   return spec.sampling.Find("banned");
 }
 
+// The method with numbers in the place of the costs that its policies include.
+absl::StatusOr<MethodSpec> WithNumbers(MethodSpec method,
+                                       const MethodContext& context) {
+  CostQuestion question = {.target = FolderName(context.target.directory),
+                           .weights = StatedWeights(context.target),
+                           .memory = context.target.memory};
+  if (const auto rule = Override(method, context.sampling); rule.ok())
+    question.temperature = rule->options().temperature;
+  std::vector<std::string> notes;
+  BANYAN_RETURN_IF_ERROR(PutStatedCosts(std::move(question), method, notes));
+  for (const std::string& note : notes) context.shelf.warn()(note);
+  return method;
+}
+
 // What a method says before any model is opened.
 struct Stated {
   SamplingRule rule;
@@ -204,9 +220,10 @@ absl::StatusOr<ModelSpec> LeaveRoom(const MethodSpec& method,
   return spec;
 }
 
-absl::StatusOr<LoadedMethod> OpenMethod(const MethodSpec& method,
+absl::StatusOr<LoadedMethod> OpenMethod(const MethodSpec& read,
                                         const MethodContext& context) {
   Errors errors;
+  BANYAN_ASSIGN_OR_RETURN(const MethodSpec method, WithNumbers(read, context));
   Stated stated = ReadStated(method, context.sampling, errors);
   const absl::StatusOr<ModelSpec> spec = LeaveRoom(method, context);
   errors.Add(spec.status());

@@ -34,7 +34,6 @@ absl::Status AddTrunks(const MethodSpec& spec, MakeDrafter make,
                        Method& method) {
   for (const TrunkSpec& trunk : spec.trunks) {
     BANYAN_ASSIGN_OR_RETURN(NamedDrafter made, make(trunk.drafter));
-    BANYAN_RETURN_IF_ERROR(trunk.policy.CheckIsOf(made.name));
     BANYAN_ASSIGN_OR_RETURN(method.trunks.emplace_back(),
                             MakeTrunk(made.name, std::move(made.drafter),
                                       trunk.policy.section(), method));

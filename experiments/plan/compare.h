@@ -7,19 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
+#include "experiments/plan/costs.h"
 
 namespace banyan {
-
-// How fast a drafter's chain is at its best length.
-struct ChainLength {
-  std::string target;  // its directory's name
-  // The name of its model's or heads' directory, or its own without one or with
-  // drafters of its own.
-  std::string drafter;
-  double temperature = 1;
-  int length = 0;
-  double speed = 0;  // speedup over plain decoding
-};
 
 struct CompareSpec {
   // A method; empty: of the chains given or predicted, the fastest that some

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/base/params.h"
-#include "experiments/plan/acceptance.h"
 #include "experiments/plan/compare.h"
+#include "experiments/plan/costs.h"
 #include "experiments/plan/method_spec.h"
 #include "experiments/plan/model_spec.h"
 
@@ -83,7 +83,7 @@ struct Experiment {
   std::string resolved;  // YAML: presets and settings put in
   std::string hash;      // of that
   std::optional<CompareSpec> compare;
-  std::vector<AcceptanceTable> acceptance;
+  Costs costs;  // that the file states: `measured` takes its acceptance
   // Something depends on this machine's costs: Complete (measured.h) has yet to
   // put it in.
   bool measured = false;

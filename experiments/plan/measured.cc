@@ -22,8 +22,9 @@
 #include "core/base/check.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
-#include "experiments/plan/acceptance.h"
+#include "core/prob/draw_kind.h"
 #include "experiments/plan/compare.h"
+#include "experiments/plan/costs.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/one_drafter.h"
 #include "experiments/plan/opponents.h"
@@ -33,6 +34,7 @@
 #include "tree/optimize/cost_curve.h"
 #include "tree/optimize/hardware.h"
 #include "tree/policies/catalogue.h"
+#include "tree/policies/plans.h"
 #include "tree/policies/row.h"
 
 namespace banyan {
@@ -61,10 +63,11 @@ ExperimentCell Probe(const ExperimentCell& cell, const OneDrafter& drafter,
   probe.axes.clear();
   probe.baseline = 0;
   probe.method = drafter.label;
-  probe.name = absl::StrCat(
-      cell.target.directory, "\n", cell.target.weights, "\n", cell.batch, "\n",
-      ToYaml(Params::Map(cell.sampling)), "\n", drafter.identity, "\n",
-      ToYaml(policy.section()), ToYaml(verifier));
+  probe.name =
+      absl::StrCat(cell.target.directory, "\n", cell.target.weights, "\n",
+                   cell.target.memory, "\n", cell.batch, "\n",
+                   ToYaml(Params::Map(cell.sampling)), "\n", drafter.identity,
+                   "\n", ToYaml(policy.section()), ToYaml(verifier));
   return probe;
 }
 
@@ -76,12 +79,13 @@ ExperimentCell ChainProbe(const ExperimentCell& cell,
 // The table of a probe's drafter. The error is placed at that drafter.
 absl::StatusOr<AcceptanceTable> AcceptanceOf(const Experiment& experiment,
                                              const ExperimentCell& probe,
-                                             AcceptanceKey key) {
-  key.target = FolderName(probe.target.directory);
-  key.drafter = probe.method;
-  key.temperature = TemperatureOf(probe);
-  absl::StatusOr<AcceptanceTable> found =
-      FindAcceptance(experiment.acceptance, key);
+                                             const std::string& weights = "",
+                                             const std::string& draws = "") {
+  absl::StatusOr<AcceptanceTable> found = FindAcceptance(
+      experiment.costs, {.target = FolderName(probe.target.directory),
+                         .weights = weights,
+                         .temperature = TemperatureOf(probe),
+                         .drafter = {.label = probe.method, .draws = draws}});
   if (!found.ok()) return ErrorAt(probe.spec.place, found.status());
   return found;
 }
@@ -111,7 +115,7 @@ absl::Status ForEachMeasured(ExperimentCell& cell,
 // The experiment's costs and tables, as its cells need them.
 class Completion {
  public:
-  Completion(const CostPlan& plan, const MachineCosts& costs, Experiment& out)
+  Completion(const CostPlan& plan, const Costs& costs, Experiment& out)
       : plan_(plan), costs_(costs), out_(out) {}
 
   absl::Status Run() {
@@ -151,13 +155,12 @@ class Completion {
           "the plan names what is asked for");
     const PassCosts& passes =
         costs_.passes[static_cast<std::size_t>(target - plan_.targets.begin())];
-    const LevelMs& level =
+    const LevelCosts& level =
         costs_.levels[static_cast<std::size_t>(timed - plan_.probes.begin())];
     Facts facts = {.passes = &passes, .draft_ms = level.ms};
     BANYAN_ASSIGN_OR_RETURN(
         facts.acceptance,
-        AcceptanceOf(out_, probe,
-                     {.weights = passes.weights, .draws = level.draws}));
+        AcceptanceOf(out_, probe, passes.setting.weights, level.draws));
     BANYAN_ASSIGN_OR_RETURN(facts.target_ms,
                             CostCurve::FromMap("target_ms", passes.ms));
     return facts;
@@ -244,7 +247,7 @@ class Completion {
   }
 
   const CostPlan& plan_;
-  const MachineCosts& costs_;
+  const Costs& costs_;
   Experiment& out_;
   std::set<std::string> noted_;
 };
@@ -270,9 +273,10 @@ absl::StatusOr<CostPlan> PlanCosts(const Experiment& experiment) {
     if (names.insert(probe.name).second)
       plan.probes.push_back(std::move(probe));
   };
-  std::size_t deepest = 1;
-  for (const AcceptanceTable& table : experiment.acceptance)
-    deepest = std::max(deepest, table.reached.size());
+  int deepest = 1;
+  for (const AcceptanceTable& table : experiment.costs.acceptance)
+    for (const CandidateCounts& one : table.counts)
+      deepest = std::max(deepest, one.depth);
   for (ExperimentCell cell : experiment.cells) {
     if (cell.method == kPlainMethod) continue;
     BANYAN_RETURN_IF_ERROR(ForEachMeasured(
@@ -285,16 +289,70 @@ absl::StatusOr<CostPlan> PlanCosts(const Experiment& experiment) {
       continue;
     for (const OneDrafter& drafter :
          EachAlone(cell.spec, FolderName(cell.target.directory)))
-      add(ChainProbe(cell, drafter), static_cast<int>(deepest));
+      add(ChainProbe(cell, drafter), deepest);
   }
   // Weights and draws are known once the models are open. The rest need not
   // wait for the measurements.
   for (const ExperimentCell& probe : plan.probes)
-    BANYAN_RETURN_IF_ERROR(AcceptanceOf(experiment, probe, {}).status());
+    BANYAN_RETURN_IF_ERROR(AcceptanceOf(experiment, probe).status());
   return plan;
 }
 
-absl::Status Complete(const MachineCosts& costs, Experiment& experiment) {
+absl::StatusOr<DrafterPlan> PlanDrafters(const Experiment& experiment,
+                                         const CountOptions& options) {
+  DrafterPlan plan;
+  std::set<std::string> timed;
+  std::set<std::string> counted;
+  // Each once, and then called as readers are told of it.
+  const auto add = [](ExperimentCell cell, const std::string& name,
+                      std::set<std::string>& names,
+                      std::vector<ExperimentCell>& cells) {
+    if (!names.insert(cell.name).second) return;
+    cell.name = name;
+    cells.push_back(std::move(cell));
+  };
+  for (const ExperimentCell& cell : experiment.cells) {
+    std::vector<ModelSpec>& targets = plan.times.targets;
+    if (std::find(targets.begin(), targets.end(), cell.target) == targets.end())
+      targets.push_back(cell.target);
+    for (const TrunkSpec& trunk : cell.spec.trunks) {
+      const OneDrafter drafter =
+          Alone(cell.spec, trunk.drafter, FolderName(cell.target.directory));
+      const auto probe = [&](PolicySpec policy) {
+        policy.TakeDraws(trunk.policy);
+        return Probe(cell, drafter, policy, cell.spec.verifier);
+      };
+      const std::string label = absl::StrCat(drafter.label, " of ", cell.name);
+      plan.times.rows =
+          std::max(plan.times.rows, cell.batch * (kProbeLevels + 1));
+      add(probe(ChainPolicy(kProbeLevels)), label, timed, plan.times.probes);
+      add(probe(ChainPolicy(options.levels)), label + ", a chain", counted,
+          plan.counted);
+      add(probe(PolicySpec(RootSection(options.ranks))), label + ", a tree",
+          counted, plan.counted);
+      if (cell.spec.trunks.size() > 1 && trunk.policy.measures())
+        return ErrorAt(trunk.policy.place(),
+                       "measured: a method of several drafters is counted as "
+                       "it is; state its size");
+    }
+    if (cell.spec.trunks.size() < 2) continue;
+    ExperimentCell whole = cell;
+    whole.baseline = 0;
+    add(std::move(whole), cell.name, counted, plan.counted);
+  }
+  return plan;
+}
+
+ExperimentCell HeadsCell(const ExperimentCell& cell, int heads, int ranks) {
+  ExperimentCell with = cell;
+  PolicySpec policy(HeadsSection(heads, ranks));
+  // The likeliest candidates in their order, whatever the method draws.
+  policy.SetDraws(Name(DrawKind::kDeterministic));
+  with.spec.trunks.front().policy = std::move(policy);
+  return with;
+}
+
+absl::Status Complete(const Costs& costs, Experiment& experiment) {
   BANYAN_ASSIGN_OR_RETURN(const CostPlan plan, PlanCosts(experiment));
   Check(costs.passes.size() == plan.targets.size() &&
             costs.levels.size() == plan.probes.size(),

@@ -10,17 +10,17 @@
 //   target_ms: measured        the curve of passes and draft_ms, for policies
 //                              that take costs
 //
-// Acceptance is the experiment's (acceptance.h), for such policies too; what
-// they say of other costs or another calibration is dropped.
+// Acceptance is that of the experiment's costs (costs.h), for such policies
+// too; what they say of other costs is dropped.
 #ifndef BANYAN_EXPERIMENTS_PLAN_MEASURED_H_
 #define BANYAN_EXPERIMENTS_PLAN_MEASURED_H_
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "experiments/plan/costs.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/model_spec.h"
 
@@ -35,23 +35,6 @@ struct CostPlan {
   std::vector<ExperimentCell> probes;
 };
 
-// Milliseconds of a target's pass by its tokens.
-struct PassCosts {
-  std::string weights;  // in memory
-  std::map<int, double> ms;
-};
-
-// Milliseconds of a level that a drafter drafts, beside the target's pass.
-struct LevelMs {
-  std::string draws;  // of the probe's trunk
-  double ms = 0;
-};
-
-struct MachineCosts {
-  std::vector<PassCosts> passes;  // by target of the plan
-  std::vector<LevelMs> levels;    // by probe
-};
-
 inline constexpr int kProbeLevels = 4;
 
 // Whether a policy of its cells says `measured`.
@@ -61,10 +44,33 @@ bool HasMeasured(const Experiment& experiment);
 // FindAcceptance.
 absl::StatusOr<CostPlan> PlanCosts(const Experiment& experiment);
 
+// What `banyan measure` counts of the drafters of an experiment.
+struct CountOptions {
+  int levels = 16;  // of chains
+  int ranks = 8;    // draws at a node
+};
+
+// All drafters of an experiment, for tables of costs.
+struct DrafterPlan {
+  CostPlan times;  // of every target and of every drafter alone
+  // The cells whose records are counted: of every drafter alone a chain and a
+  // tree of one level, with the kind of draws and the verifier of its method;
+  // and each method of several drafters as it is.
+  std::vector<ExperimentCell> counted;
+};
+// Fails where a method of several drafters leaves a size to the machine.
+absl::StatusOr<DrafterPlan> PlanDrafters(const Experiment& experiment,
+                                         const CountOptions& options);
+
+// A cell of `counted` with the tree that shows the candidates of its drafter's
+// heads (HeadsSection).
+ExperimentCell HeadsCell(const ExperimentCell& cell, int heads, int ranks);
+
 // Puts the choices in, and the cells of the chains; says in the experiment's
 // notes what was chosen. Fails as FindAcceptance, FastestTree and AddOpponents.
-// Requires the costs of all that PlanCosts names.
-absl::Status Complete(const MachineCosts& costs, Experiment& experiment);
+// Requires the passes of the plan's targets and the levels of its probes, in
+// their order.
+absl::Status Complete(const Costs& costs, Experiment& experiment);
 
 }  // namespace banyan
 

@@ -1,5 +1,7 @@
 #include "experiments/plan/model_spec.h"
 
+#include <string>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/byte_size.h"
@@ -10,6 +12,10 @@ namespace banyan {
 
 bool IsWeightsName(absl::string_view name) {
   return name == "auto" || FindFormat(name).has_value();
+}
+
+std::string StatedWeights(const ModelSpec& spec) {
+  return FindFormat(spec.weights).has_value() ? spec.weights : std::string();
 }
 
 ModelSpec TakeModelSpec(ParamsReader& in) {

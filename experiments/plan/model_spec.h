@@ -32,6 +32,9 @@ struct ModelSpec {
 inline constexpr char kWeightsNames[] = "auto, f32, bf16 or q8";
 bool IsWeightsName(absl::string_view name);
 
+// The format that `weights` names; empty where it is `auto`.
+std::string StatedWeights(const ModelSpec& spec);
+
 // Takes `directory`, relative to the file that names it, and `weights` and
 // `memory`, which may be left out. Errors are the reader's.
 ModelSpec TakeModelSpec(ParamsReader& in);

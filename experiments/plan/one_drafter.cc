@@ -8,12 +8,15 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "configs/loader/writer.h"
 #include "core/base/params.h"
+#include "core/base/status_macros.h"
 #include "drafters/catalogue.h"
 #include "drafters/draft_vocabulary.h"
+#include "experiments/plan/costs.h"
 #include "experiments/plan/method_spec.h"
 #include "experiments/plan/model_spec.h"
 #include "experiments/plan/params_edit.h"
@@ -122,6 +125,20 @@ std::vector<OneDrafter> EachAlone(const MethodSpec& method,
   for (std::size_t i = 0; i < method.drafters.size(); ++i)
     each.push_back(Alone(method, static_cast<int>(i), target));
   return each;
+}
+
+TableDrafter InTables(const OneDrafter& drafter) {
+  return {.label = drafter.label, .kind = DrafterTitle(drafter.section)};
+}
+
+absl::Status PutStatedCosts(CostQuestion question, MethodSpec& method,
+                            std::vector<std::string>& notes) {
+  for (TrunkSpec& trunk : method.trunks) {
+    if (trunk.policy.measures() || !trunk.policy.includes_costs()) continue;
+    question.drafter = InTables(Alone(method, trunk.drafter, question.target));
+    BANYAN_RETURN_IF_ERROR(trunk.policy.PutStatedCosts(question, notes));
+  }
+  return absl::OkStatus();
 }
 
 MethodSpec MethodOf(const OneDrafter& drafter, PolicySpec policy,

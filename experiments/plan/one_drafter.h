@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "core/base/params.h"
+#include "experiments/plan/costs.h"
 #include "experiments/plan/method_spec.h"
 #include "experiments/plan/policy_spec.h"
 
@@ -25,6 +27,14 @@ OneDrafter Alone(const MethodSpec& method, int number,
 // The same of all its drafters.
 std::vector<OneDrafter> EachAlone(const MethodSpec& method,
                                   const std::string& target);
+
+// The drafter as it stands in tables of costs, but for the kind of its draws.
+TableDrafter InTables(const OneDrafter& drafter);
+
+// PolicySpec::PutStatedCosts of every policy that leaves nothing to the
+// machine. The question's drafter is each trunk's own.
+absl::Status PutStatedCosts(CostQuestion question, MethodSpec& method,
+                            std::vector<std::string>& notes);
 
 // A method: the drafter with this policy and verifier. Its place is the
 // drafter's.

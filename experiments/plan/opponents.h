@@ -2,7 +2,7 @@
 //
 // `compare` in an experiment's file names a reference and rivals. With
 // `chains`, the lengths at which each drafter's chain was fastest on other
-// prompts (`banyan fastest` writes them), every rival that is no chain itself
+// prompts (`banyan measure` writes them), every rival that is no chain itself
 // stands beside chains of its own drafters, one trunk's each: of as many nodes
 // as it drafts, and of that length. Without them a tree over a good drafter
 // would be compared with a chain of a worse one. They are cells like any other;

@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
+#include "experiments/plan/read_costs.h"
 
 namespace banyan {
 namespace {
@@ -62,6 +63,8 @@ std::size_t KeyEnd(const Params& root, absl::string_view path) {
 Params Overlay(const Params& base, const Params& over) {
   if (base.kind() != Params::Kind::kMap || over.kind() != Params::Kind::kMap)
     return over;
+  // Tables of other costs are not those of one file.
+  if (IsCosts(base) || IsCosts(over)) return over;
   // Another policy, verifier or drafter has keys of its own.
   const Params* name = base.Find("name");
   const Params* other = over.Find("name");

@@ -11,8 +11,9 @@
 namespace banyan {
 
 // `base` with `over` laid upon it: maps are merged key by key, anything else is
-// replaced, as is a map whose `name` is another: the keys of a chain are not
-// those of a tree. Every value keeps the place where it was written.
+// replaced, as are costs (read_costs.h) and a map whose `name` is another: the
+// keys of a chain are not those of a tree. Every value keeps the place where it
+// was written.
 Params Overlay(const Params& base, const Params& over);
 
 // The part of a path that stands for every key of a map.

@@ -1,5 +1,7 @@
 #include "experiments/plan/policy_spec.h"
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <utility>
@@ -14,16 +16,15 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "core/base/catalogue.h"
-#include "core/base/nearest.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/prob/draw_kind.h"
+#include "experiments/plan/costs.h"
 #include "experiments/plan/params_edit.h"
+#include "experiments/plan/read_costs.h"
 #include "tree/draft_tree.h"
 #include "tree/policies/catalogue.h"
 #include "tree/policies/row.h"
-#include "verifiers/catalogue.h"
-#include "verifiers/row.h"
 
 namespace banyan {
 namespace {
@@ -34,12 +35,39 @@ constexpr absl::string_view kWidth = "width";
 constexpr absl::string_view kDraws = "draws";
 constexpr absl::string_view kBatch = "batch";
 constexpr absl::string_view kAcceptance = "acceptance";
-constexpr absl::string_view kCalibration = "calibration";
+constexpr absl::string_view kAccuracies = "accuracies";
 constexpr absl::string_view kTargetMs = "target_ms";
 constexpr absl::string_view kDraftMs = "draft_ms";
 
 Params Number(double number) {
   return Params::Scalar(absl::StrFormat("%.17g", number));
+}
+
+// Counted shares to four places, of which the sum stays at most 1: they are
+// known to fewer places, and a shape should not depend on what chance made of
+// the fifth.
+std::vector<double> Rounded(std::vector<double> shares) {
+  constexpr double kPlaces = 1e4;
+  double left = kPlaces;
+  for (double& share : shares) {
+    const double rounded = std::min(left, std::round(share * kPlaces));
+    left -= rounded;
+    share = rounded / kPlaces;
+  }
+  return shares;
+}
+
+absl::Status Lacks(absl::string_view key, absl::string_view what,
+                   const CostQuestion& question) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      key, ": the costs have no ", what, " of drafter ", question.drafter.label,
+      " (", question.drafter.kind, "); `banyan measure` measures it"));
+}
+
+Params Numbers(const std::vector<double>& numbers) {
+  std::vector<Params> items;
+  for (const double number : numbers) items.push_back(Number(number));
+  return Params::List(std::move(items));
 }
 
 }  // namespace
@@ -72,21 +100,63 @@ absl::Status PolicySpec::CheckTakesCosts() const {
                    absl::StrJoin(others, ", ")));
 }
 
-absl::Status PolicySpec::CheckIsOf(const std::string& drafter) const {
-  const Params* calibration = section_.Find(kCalibration);
-  if (calibration == nullptr) return absl::OkStatus();
-  const Params* measured = calibration->Find("drafter");
-  if (measured != nullptr && measured->text() != drafter)
-    return section_.Error(absl::StrCat("a calibration of drafter ",
-                                       measured->text(), " for drafter ",
-                                       drafter));
-  const Params* verifier = calibration->Find("verifier");
-  if (verifier == nullptr) return absl::OkStatus();
-  std::vector<absl::string_view> known;
-  for (const VerifierRow& row : VerifierCatalogue()) known.push_back(row.name);
-  if (absl::c_linear_search(known, verifier->text())) return absl::OkStatus();
-  return verifier->Error(absl::StrCat(
-      "calibration: ", UnknownName("verifier", verifier->text(), known)));
+bool PolicySpec::includes_costs() const {
+  return absl::c_any_of(section_.entries(), [](const Params::Entry& entry) {
+    return IsCosts(entry.value);
+  });
+}
+
+absl::Status PolicySpec::PutStatedCosts(const CostQuestion& question,
+                                        std::vector<std::string>& notes) {
+  CostQuestion own = question;
+  own.drafter.draws = draws();
+  for (const absl::string_view key :
+       {kAcceptance, kAccuracies, kTargetMs, kDraftMs}) {
+    const Params* value = section_.Find(key);
+    if (value == nullptr || !IsCosts(*value)) continue;
+    BANYAN_ASSIGN_OR_RETURN(const Costs costs, ReadCosts(*value));
+    const absl::Status put = PutStated(key, costs, own, notes);
+    if (!put.ok()) return ErrorAt(KeyPlace(key), put);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PolicySpec::PutStated(absl::string_view key, const Costs& costs,
+                                   const CostQuestion& question,
+                                   std::vector<std::string>& notes) {
+  if (key == kAcceptance) {
+    const AcceptanceTable* found = BestAcceptance(costs, question);
+    if (found == nullptr) return Lacks(key, "acceptance", question);
+    NoteOthers(key, question, found->drafters.front().label,
+               found->setting.target, notes);
+    SetAcceptance(Rounded(found->ByRank()));
+    return absl::OkStatus();
+  }
+  if (key == kAccuracies) {
+    const HeadTable* found = BestHeads(costs, question);
+    if (found == nullptr) return Lacks(key, "accuracies by head", question);
+    NoteOthers(key, question, found->drafter.label, found->setting.target,
+               notes);
+    std::vector<Params> rows;
+    for (const std::vector<double>& head : found->Accuracies())
+      rows.push_back(Numbers(Rounded(head)));
+    Set(kAccuracies, Params::List(std::move(rows)));
+    return absl::OkStatus();
+  }
+  if (key == kTargetMs) {
+    const PassCosts* found = BestPasses(costs, question);
+    if (found == nullptr)
+      return absl::InvalidArgumentError("target_ms: the costs have no passes");
+    NoteOthers(key, question, question.drafter.label, found->setting.target,
+               notes);
+    SetCurve(found->ms);
+    if (section_.Find(kDraftMs) != nullptr || costs.levels.empty())
+      return absl::OkStatus();
+  }
+  const LevelCosts* level = BestLevel(costs, question);
+  if (level == nullptr) return Lacks(key, "level", question);
+  Set(kDraftMs, Number(level->ms));
+  return absl::OkStatus();
 }
 
 int PolicySpec::nodes() const { return IntAt(kNodes); }
@@ -110,23 +180,32 @@ void PolicySpec::SetSize(int nodes, int levels) {
 }
 
 void PolicySpec::SetAcceptance(const std::vector<double>& by_rank) {
-  std::vector<Params> items;
-  for (const double share : by_rank) items.push_back(Number(share));
-  Set(kAcceptance, Params::List(std::move(items)));
+  Set(kAcceptance, Numbers(by_rank));
 }
 
-void PolicySpec::SetCosts(const std::map<int, double>& target_ms,
-                          double draft_ms) {
+void PolicySpec::SetCurve(const std::map<int, double>& target_ms) {
   std::vector<Params::Entry> curve;
   for (const auto& [tokens, ms] : target_ms)
     curve.push_back({absl::StrCat(tokens), {}, Number(ms)});
   Set(kTargetMs, Params::Map(std::move(curve)));
+}
+
+void PolicySpec::SetCosts(const std::map<int, double>& target_ms,
+                          double draft_ms) {
+  SetCurve(target_ms);
   Set(kDraftMs, Number(draft_ms));
 }
 
 void PolicySpec::DropCosts() {
-  for (const absl::string_view key : {kCalibration, kTargetMs, kDraftMs})
-    Drop(key);
+  for (const absl::string_view key : {kTargetMs, kDraftMs}) Drop(key);
+}
+
+std::string PolicySpec::draws() const {
+  if (const Params* stated = section_.Find(kDraws)) return stated->text();
+  const PolicyRow* known = row();
+  return known != nullptr && known->only_draws.has_value()
+             ? std::string(Name(*known->only_draws))
+             : std::string();
 }
 
 void PolicySpec::SetBatch(int batch) {
@@ -147,6 +226,29 @@ void PolicySpec::TakeDraws(const PolicySpec& other) {
 
 void PolicySpec::SetDraws(absl::string_view draws) {
   Set(kDraws, Params::Scalar(std::string(draws)));
+}
+
+const Origin& PolicySpec::KeyPlace(absl::string_view key) const {
+  for (const Params::Entry& entry : section_.entries())
+    if (entry.key == key) return entry.key_origin;
+  return section_.origin();
+}
+
+void PolicySpec::NoteOthers(absl::string_view key, const CostQuestion& question,
+                            const std::string& drafter,
+                            const std::string& target,
+                            std::vector<std::string>& notes) const {
+  const auto note = [&](absl::string_view what, const std::string& own,
+                        const std::string& measured) {
+    if (own.empty() || measured.empty() || own == measured) return;
+    std::string text =
+        absl::StrCat("policy ", row() == nullptr ? "" : row()->name, ": ", key,
+                     " was measured for ", what, " ", measured, ", not for ",
+                     own, "; `banyan measure` measures that");
+    if (!absl::c_linear_search(notes, text)) notes.push_back(std::move(text));
+  };
+  note("drafter", question.drafter.label, drafter);
+  note("target", question.target, target);
 }
 
 void PolicySpec::Set(absl::string_view key, Params value) {

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "core/base/params.h"
+#include "experiments/plan/costs.h"
 #include "tree/policies/row.h"
 
 namespace banyan {
@@ -41,9 +42,16 @@ class PolicySpec {
   // to the machine.
   absl::Status CheckTakesCosts() const;
 
-  // Fails where it chooses by a calibration of another kind of drafter, which
-  // says nothing of this one, or of an unknown verifier.
-  absl::Status CheckIsOf(const std::string& drafter) const;
+  // Whether it includes costs (read_costs.h) in the place of numbers.
+  bool includes_costs() const;
+  // Puts the numbers that answer `question` in the place of costs
+  // (read_costs.h) that the section includes as `acceptance`, `accuracies`,
+  // `target_ms` (with the level as `draft_ms`, if it is not stated) or
+  // `draft_ms`. Fails, at the key, where the costs have none for such a
+  // drafter. Adds a sentence to `notes`, unless it is there, where a table is
+  // of another drafter or target.
+  absl::Status PutStatedCosts(const CostQuestion& question,
+                              std::vector<std::string>& notes);
 
   // 0: not stated, or no number, which BuildPolicy says.
   int nodes() const;
@@ -58,6 +66,9 @@ class PolicySpec {
   void SetAcceptance(const std::vector<double>& by_rank);
   void SetCosts(const std::map<int, double>& target_ms, double draft_ms);
   void DropCosts();
+  // The kind of draws that it states, or else the only one that it has; empty:
+  // neither.
+  std::string draws() const;
   // How many sequences share a pass, for a policy with costs that does not say.
   void SetBatch(int batch);
   // The kind of draws that `other` states, if it does; or else the only one
@@ -71,6 +82,16 @@ class PolicySpec {
   void Drop(absl::string_view key);
   int IntAt(absl::string_view key) const;
   bool Says(absl::string_view key, absl::string_view text) const;
+  void SetCurve(const std::map<int, double>& target_ms);
+  absl::Status PutStated(absl::string_view key, const Costs& costs,
+                         const CostQuestion& question,
+                         std::vector<std::string>& notes);
+  // Where the key was written; else where the section was.
+  const Origin& KeyPlace(absl::string_view key) const;
+  // Notes, once, where numbers are not of the question's drafter or target.
+  void NoteOthers(absl::string_view key, const CostQuestion& question,
+                  const std::string& drafter, const std::string& target,
+                  std::vector<std::string>& notes) const;
 
   Params section_;
 };

@@ -23,15 +23,17 @@
 #include "core/base/status_macros.h"
 #include "core/prob/sampling_rule.h"
 #include "core/tokenizer/chat_template.h"
-#include "experiments/plan/acceptance.h"
 #include "experiments/plan/axes.h"
 #include "experiments/plan/compare.h"
+#include "experiments/plan/costs.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/measured.h"
 #include "experiments/plan/method_spec.h"
 #include "experiments/plan/model_spec.h"
+#include "experiments/plan/one_drafter.h"
 #include "experiments/plan/opponents.h"
 #include "experiments/plan/params_edit.h"
+#include "experiments/plan/read_costs.h"
 #include "experiments/plan/read_method.h"
 #include "experiments/plan/resolve.h"
 
@@ -53,7 +55,7 @@ struct Sections {
   const Params* limits = nullptr;
   const Params* matrix = nullptr;
   const Params* compare = nullptr;
-  const Params* acceptance = nullptr;
+  const Params* costs = nullptr;
   int batch = 1;
   std::vector<std::string> seeds = {"0"};
   std::string question;
@@ -76,7 +78,10 @@ Sections ReadSections(const Params& file, Errors& errors) {
   sections.limits = in.Take("limits");
   sections.matrix = in.Take("matrix");
   sections.compare = in.Take("compare");
-  sections.acceptance = in.Take("acceptance");
+  sections.costs = in.Take("costs");
+  if (const Params* old = in.Take("acceptance"))
+    in.Note(old->Error(
+        "'acceptance' is now 'costs', a file that `banyan measure` writes"));
   errors.Add(in.Finish());
   const auto check_map = [&](const Params*& section, absl::string_view of) {
     if (section == nullptr || section->kind() == Params::Kind::kMap) return;
@@ -319,6 +324,13 @@ class Expander {
     cell.spec = ReadMethodSpec(section);
     BANYAN_RETURN_IF_ERROR(
         PutModels(with.Find("models"), cell.spec, used_models_));
+    BANYAN_RETURN_IF_ERROR(
+        PutStatedCosts({.target = FolderName(cell.target.directory),
+                        .weights = StatedWeights(cell.target),
+                        .memory = cell.target.memory,
+                        .temperature = TemperatureOf(cell),
+                        .batch = cell.batch},
+                       cell.spec, out_.notes));
     if (cell.batch > 1)
       for (TrunkSpec& trunk : cell.spec.trunks)
         trunk.policy.SetBatch(cell.batch);
@@ -405,11 +417,10 @@ Experiment ReadExperiment(const Params& file, const Settings& settings,
   errors.Add(cells);
   if (!cells.ok()) return experiment;
   Expander(root, *std::move(axes), experiment, errors).Run();
-  if (sections.acceptance != nullptr) {
-    absl::StatusOr<std::vector<AcceptanceTable>> tables =
-        ReadAcceptance(*sections.acceptance);
-    errors.Add(tables.status());
-    if (tables.ok()) experiment.acceptance = *std::move(tables);
+  if (sections.costs != nullptr) {
+    absl::StatusOr<Costs> costs = ReadCosts(*sections.costs);
+    errors.Add(costs.status());
+    if (costs.ok()) experiment.costs = *std::move(costs);
   }
   experiment.measured = HasMeasured(experiment);
   if (sections.compare != nullptr && sections.methods != nullptr) {
@@ -423,10 +434,6 @@ Experiment ReadExperiment(const Params& file, const Settings& settings,
     if (errors.empty() && !experiment.measured)
       errors.Add(AddOpponents(experiment));
   }
-  if (experiment.measured && sections.acceptance == nullptr)
-    errors.Add(root.Error(
-        "missing key 'acceptance', which `measured` needs: include a file "
-        "written by `banyan fastest --acceptance` for these drafters"));
   errors.Add(CheckNames(experiment, file));
   errors.Add(CheckTogether(experiment, root));
   return experiment;

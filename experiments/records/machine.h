@@ -51,6 +51,13 @@ inline std::string ProcessorOf(const records::Machine& machine) {
       gpu.memory_clock_mhz(), gpu.driver(), gpu.runtime(), machine.cpu());
 }
 
+// What times depend on, in a line: "AMD EPYC, cpu, AVX2, 2 threads".
+inline std::string MachineText(const records::Machine& machine) {
+  return absl::StrCat(ProcessorOf(machine), ", ", DeviceOf(machine),
+                      InstructionSetText(machine), ", ", machine.threads(),
+                      machine.threads() == 1 ? " thread" : " threads");
+}
+
 // "threads: 2 | 1" for each fact of build and machine that differs and that
 // times depend on. Measured bandwidth and load are not among them: they vary on
 // one machine.

@@ -4,18 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "experiments/records/record.pb.h"
 
 namespace banyan {
-
-std::string TargetName(const records::Cell& cell) {
-  return cell.target().name().empty() ? cell.target().directory()
-                                      : cell.target().name();
-}
 
 bool IsWarm(const records::Cell& cell) {
   return std::any_of(
@@ -41,10 +35,6 @@ std::string Marks(const records::Cell& cell) {
       marks.push_back(
           absl::StrCat(model.name(), " at the cost of ", model.grown_from()));
   return absl::StrJoin(marks, ", ");
-}
-
-std::string DrawKindName(records::DrawKind kind) {
-  return absl::AsciiStrToLower(records::DrawKind_Name(kind));
 }
 
 }  // namespace banyan

@@ -8,9 +8,6 @@
 
 namespace banyan {
 
-// The target's name, or else its directory.
-std::string TargetName(const records::Cell& cell);
-
 // Whether some drafter of it carries what it learnt from prompt to prompt.
 bool IsWarm(const records::Cell& cell);
 
@@ -22,9 +19,6 @@ bool IsWarm(const records::Cell& cell);
 // - "HEADS at the cost of NAME" if heads grew with it and their cost did not.
 // Empty if none applies.
 std::string Marks(const records::Cell& cell);
-
-// "independent", "without_replacement", "deterministic".
-std::string DrawKindName(records::DrawKind kind);
 
 }  // namespace banyan
 

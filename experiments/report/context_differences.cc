@@ -12,9 +12,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "experiments/records/cell_names.h"
 #include "experiments/records/machine.h"
 #include "experiments/records/record.pb.h"
-#include "experiments/report/cell_text.h"
 
 namespace banyan {
 namespace {

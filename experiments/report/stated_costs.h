@@ -1,46 +1,45 @@
 // What recorded rounds would take at costs that a file states of another
 // machine:
 //
-//   target_ms: {1: 20.0, 8: 20.5, 64: 24.0}   # a target pass, by its tokens
-//   draft_ms: {small_model: 1.5, ngram: 0}    # a drafted level, by drafter;
-//                                             # or one number for all
-//   rates: {...}                              # optional: stated_rates.h
+//   passes: [{ms: {1: 20.0, 8: 20.5, 64: 24.0}}]   # a pass, by its tokens
+//   levels: [{ms: {small_model: 1.5, ngram: 0}}]   # a level, by drafter
+//   rates: {...}                                   # optional: stated_rates.h
+//
+// The whole format is that of costs (experiments/plan/read_costs.h).
 //
 // Claim. A round whose tree has n nodes, the root and probes counted, and for
 // which trunk t drafted L_t levels, takes
 //
-//   target_ms(n) + sum over t of L_t draft_ms(t),
+//   pass(n) + sum over t of L_t level(t),
 //
 // the cost model of tree/optimize/hardware.h read off the rounds as they were:
 // acceptance does not depend on the machine. A round without drafts is
-// target_ms(1), so the baseline needs no rule of its own.
+// pass(1), so the baseline needs no rule of its own.
 //
 // Cases. Sizes between keys are linear, sizes outside them an error, as
-// CostCurve has it. A level is one of the tree that was scored, as in `banyan
-// calibrate --timed`: it counts once however many passes drafted it (best_first
-// has one a node), and not at all if nothing of it was kept. Trunks draft one
-// after the other. Where several sequences shared the round, n is of the whole
-// pass, and each is charged an equal share of it and of its own levels. Nothing
-// stands around the passes but what draft_ms has of it.
+// CostCurve has it. A level is one of the tree that was scored, as
+// `banyan measure` has it: it counts once however many passes drafted it
+// (best_first has one a node), and not at all if nothing of it was kept. Trunks
+// draft one after the other. Where several sequences shared the round, n is of
+// the whole pass, and each is charged an equal share of it and of its own
+// levels. Nothing stands around the passes but what the level has of it.
 //
 // The oracle's time, of rounds that have one trunk and that nobody shared: had
 // a round drafted just the n tokens that were accepted and kept, it would take
 //
-//   target_ms(n + 1 and its probes) + n draft_ms.
+//   pass(n + 1 and its probes) + n level.
 #ifndef BANYAN_EXPERIMENTS_REPORT_STATED_COSTS_H_
 #define BANYAN_EXPERIMENTS_REPORT_STATED_COSTS_H_
 
-#include <map>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
+#include "experiments/plan/costs.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/stated_rates.h"
-#include "tree/optimize/cost_curve.h"
 
 namespace banyan {
 
@@ -48,25 +47,22 @@ struct StatedCosts {
   std::string file;  // as it was given
   std::string name;  // its last part, for columns and keys
   Params params;     // all that it says
-  CostCurve target_ms;
-  // Of a drafted level: of any drafter, or by drafter, where `other` is any
-  // that is not named.
-  std::variant<double, std::map<std::string, double>> draft_ms = 0.0;
+  Costs tables;      // with passes and levels
   std::vector<StatedRates> rates;
 };
 
 // Fails, with file, line and column, on keys and values that cannot be.
 absl::StatusOr<StatedCosts> ReadStatedCosts(const std::string& path);
 
-// Puts the times of their rounds beside all prompts. Warns, in the set, if its
-// cells have several targets, whose passes then cost the same. Fails if a tree
+// Puts the times of their rounds beside all prompts. Warns, in the set, where
+// the passes of one target stand for several or for another. Fails if a tree
 // is of a size that the curve does not cover, naming the largest, or if a
 // drafter of a cell has no cost.
 absl::Status StateTimes(const StatedCosts& costs, RecordSet& set);
 
 // The milliseconds of a target pass over `tokens` tokens. Fails, naming the
 // place in the file, if the curve does not cover them.
-absl::StatusOr<double> PassMs(const StatedCosts& costs, int tokens);
+absl::StatusOr<double> PassMs(const PassCosts& passes, int tokens);
 
 // The milliseconds of a drafted level. `drafter` is a name of `banyan list`, or
 // empty if nothing names it: then all drafters must have one cost. Fails, at

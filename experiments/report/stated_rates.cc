@@ -16,6 +16,7 @@
 #include "core/base/status_macros.h"
 #include "core/json/json_value.h"
 #include "experiments/metrics/round_figures.h"
+#include "experiments/plan/costs.h"
 #include "experiments/records/prompt_pair.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
@@ -105,10 +106,11 @@ absl::StatusOr<Table> RatesTable(const StatedCosts& costs) {
   table.header = {"acceptance stated", "draft tokens", "tokens per pass",
                   "predicted speedup"};
   Table::Section& section = table.sections.emplace_back();
-  BANYAN_ASSIGN_OR_RETURN(const double plain_ms, PassMs(costs, 1));
+  const PassCosts& passes = costs.tables.passes.front();
+  BANYAN_ASSIGN_OR_RETURN(const double plain_ms, PassMs(passes, 1));
   for (const StatedRates& rates : costs.rates) {
     const int tokens = static_cast<int>(rates.accepted.size());
-    BANYAN_ASSIGN_OR_RETURN(const double pass_ms, PassMs(costs, tokens + 1));
+    BANYAN_ASSIGN_OR_RETURN(const double pass_ms, PassMs(passes, tokens + 1));
     BANYAN_ASSIGN_OR_RETURN(const double level_ms,
                             LevelMsOf(costs, rates.drafter, rates.params));
     const double yield =

@@ -8,8 +8,8 @@
 // rates is the probability that the first i + 1 draft tokens are all accepted.
 //
 // Claim. A chain of n draft tokens yields 1 + sum of rates tokens per pass on
-// average, and its round takes target_ms(n + 1) + n draft_ms. The speedup over
-// plain decoding, a token per target_ms(1), follows.
+// average, and its round takes pass(n + 1) + n level. The speedup over plain
+// decoding, a token per pass(1), follows.
 #ifndef BANYAN_EXPERIMENTS_REPORT_STATED_RATES_H_
 #define BANYAN_EXPERIMENTS_REPORT_STATED_RATES_H_
 
@@ -31,7 +31,7 @@ struct StatedRates {
   std::string name;
   Params params;                 // all that it says
   std::vector<double> accepted;  // entry i: at least i + 1 tokens
-  std::string drafter;           // whose draft_ms counts; empty: not said
+  std::string drafter;           // whose level counts; empty: not said
 };
 
 // The value of the key `rates`. Fails, with file, line and column, on an empty

@@ -18,10 +18,10 @@
 #include "experiments/metrics/catalogue.h"
 #include "experiments/metrics/cell_counts.h"
 #include "experiments/metrics/metric.h"
+#include "experiments/records/cell_names.h"
 #include "experiments/records/prompt_pair.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
-#include "experiments/report/cell_text.h"
 
 namespace banyan {
 namespace {

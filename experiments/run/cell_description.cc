@@ -85,15 +85,6 @@ void Describe(const ModelSpec& spec, const Model& model, Assets& assets,
   out.set_fingerprint(FingerprintOf(spec.directory, assets));
 }
 
-// By drafter.
-std::vector<std::string> Identities(const ExperimentCell& cell) {
-  std::vector<std::string> identities;
-  for (const OneDrafter& drafter :
-       EachAlone(cell.spec, FolderName(cell.target.directory)))
-    identities.push_back(absl::StrFormat("%016x", Fnv1a(drafter.identity)));
-  return identities;
-}
-
 void Describe(const std::vector<DraftedTokens>& drafted, records::Trunk& out) {
   for (const DraftedTokens& one : drafted) {
     records::DraftedTokens& to = *out.add_drafted();
@@ -112,7 +103,8 @@ void DescribeMethod(const ExperimentCell& cell, const LoadedMethod& loaded,
     out.set_evidence(IsProven(method) ? records::PROVEN : records::CLAIMED);
   out.set_unmerged(method.scoring == Scoring::kUnmerged);
   out.set_temperature(method.rule.options().temperature);
-  const std::vector<std::string> identities = Identities(cell);
+  const std::vector<OneDrafter> drafters =
+      EachAlone(cell.spec, FolderName(cell.target.directory));
   for (std::size_t i = 0; i < method.trunks.size(); ++i) {
     const Trunk& trunk = method.trunks[i];
     const auto drafter = static_cast<std::size_t>(cell.spec.trunks[i].drafter);
@@ -124,7 +116,9 @@ void DescribeMethod(const ExperimentCell& cell, const LoadedMethod& loaded,
     to.set_adapts(traits.adapts);
     to.set_draws(ToRecord(trunk.draw_kind));
     to.set_carries_state(trunk.drafter->carried() != nullptr);
-    to.set_identity(identities[drafter]);
+    to.set_identity(
+        absl::StrFormat("%016x", Fnv1a(drafters[drafter].identity)));
+    to.set_label(drafters[drafter].label);
     Describe(loaded.drafted[drafter], to);
   }
 }
@@ -196,8 +190,7 @@ void DescribeCell(const ExperimentCell& cell, Assets& assets,
   records::Cell& out = prepared.description;
   DescribeFiles(assets, prepared);
   DescribePlace(cell, out);
-  out.mutable_target()->set_name(
-      std::filesystem::path(cell.target.directory).filename().string());
+  out.mutable_target()->set_name(FolderName(cell.target.directory));
   Describe(cell.target, *prepared.target.model, assets, *out.mutable_target());
   DescribeModels(prepared.method, assets, out);
   DescribeMethod(cell, prepared.method, out);

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,23 +21,80 @@
 #include "decode/decoder.h"
 #include "decode/method.h"
 #include "experiments/models/method_file.h"
+#include "experiments/plan/costs.h"
+#include "experiments/records/cell_names.h"
+#include "experiments/records/machine.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/run/prepared_cells.h"
 #include "experiments/run/prepared_prompts.h"
 #include "experiments/run/prepared_run.h"
+#include "experiments/run/run_context.h"
 #include "experiments/run/shard.h"
+#include "tree/optimize/cost_curve.h"
 #include "tree/tree_policy.h"
 
 namespace banyan {
 namespace {
 
 constexpr std::size_t kLargestBuffer = std::size_t{1} << 30;
+constexpr double kMsPerSecond = 1e3;
+
+// Returns the tables of this machine; acceptance, which tells the kinds of
+// drafters, is of any.
+Costs OfMachine(const Costs& costs, const std::string& machine) {
+  Costs own = {.acceptance = costs.acceptance};
+  for (const PassCosts& passes : costs.passes)
+    if (passes.from.machine == machine) own.passes.push_back(passes);
+  for (const LevelCosts& level : costs.levels)
+    if (level.from.machine == machine) own.levels.push_back(level);
+  return own;
+}
+
+CostQuestion QuestionOf(const PreparedCell& cell) {
+  return {.target = TargetName(cell.description),
+          .weights = cell.description.target().weights(),
+          .memory = cell.memory,
+          .temperature = cell.description.temperature(),
+          .batch = cell.batch};
+}
 
 // What passes of models take on a device.
 class Passes {
  public:
-  Passes(Backend& backend, const Clock& clock)
-      : backend_(backend), clock_(clock) {}
+  Passes(const Costs& costs, Backend& backend, const Clock& clock)
+      : costs_(OfMachine(costs, MachineText(DescribeMachine(backend)))),
+        backend_(backend),
+        clock_(clock) {}
+
+  // Returns the seconds of a pass of the cell's target.
+  absl::StatusOr<double> TargetSeconds(const PreparedCell& cell,
+                                       double tokens) {
+    const CostQuestion question = QuestionOf(cell);
+    const PassCosts* passes = BestPasses(costs_, question);
+    if (passes == nullptr || passes->setting.target != question.target ||
+        passes->setting.weights != question.weights ||
+        passes->setting.memory != question.memory)
+      return Seconds(*cell.target.model, tokens);
+    BANYAN_ASSIGN_OR_RETURN(const CostCurve curve,
+                            CostCurve::FromMap("passes", passes->ms));
+    const absl::StatusOr<double> ms = curve.At(static_cast<int>(tokens));
+    return ms.ok() ? *ms / kMsPerSecond : Seconds(*cell.target.model, tokens);
+  }
+
+  // Returns the seconds of a drafted level of a trunk; nothing where it was not
+  // measured beside this target.
+  std::optional<double> LevelSeconds(const PreparedCell& cell,
+                                     const records::Trunk& trunk) {
+    CostQuestion question = QuestionOf(cell);
+    question.drafter = {.label = trunk.label(), .kind = trunk.drafter()};
+    Costs of_target = {.acceptance = costs_.acceptance};
+    for (const LevelCosts& level : costs_.levels)
+      if (level.setting.target == question.target)
+        of_target.levels.push_back(level);
+    const LevelCosts* level = BestLevel(of_target, question);
+    if (level == nullptr) return std::nullopt;
+    return level->ms / kMsPerSecond;
+  }
 
   absl::StatusOr<double> Seconds(const Model& model, double tokens) {
     const ModelFacts facts = model.facts();
@@ -89,16 +148,17 @@ class Passes {
     return disk_;
   }
 
+  Costs costs_;
   Backend& backend_;
   const Clock& clock_;
   std::map<std::pair<std::size_t, WeightFormat>, Limits> limits_;
   double disk_ = 0;  // 0: not known yet
 };
 
-// The models that draft, in no order: a method does not say which trunk is
-// whose, so each trunk is charged their mean.
-absl::StatusOr<double> DraftSeconds(const PreparedCell& cell, int levels,
-                                    Passes& passes) {
+// A level where it was not measured: the models that draft, in no order, since
+// a method does not say which trunk is whose; each is charged their mean.
+absl::StatusOr<double> MeanLevelSeconds(const PreparedCell& cell,
+                                        Passes& passes) {
   double sum = 0;
   int models = 0;
   for (const MethodModel& drafter : cell.method.models) {
@@ -108,7 +168,7 @@ absl::StatusOr<double> DraftSeconds(const PreparedCell& cell, int levels,
     sum += one;
     ++models;
   }
-  return models == 0 ? 0 : levels * sum / models;
+  return models == 0 ? 0 : sum / models;
 }
 
 // Of the pass that scores a trunk's tree, beside the root's. Where its paths
@@ -131,20 +191,23 @@ absl::StatusOr<RoundEstimate> EstimateRound(const PreparedCell& cell,
                                             Passes& passes) {
   RoundEstimate round;
   int rows = 0;
-  int levels = 0;  // of all trunks, one after another
   const Method& method = cell.method.decoder->method();
-  for (const Trunk& trunk : method.trunks) {
+  for (std::size_t i = 0; i < method.trunks.size(); ++i) {
+    const Trunk& trunk = method.trunks[i];
     const PolicyTraits traits = trunk.policy->traits();
     rows += MostRows(trunk, method.scoring);
-    levels += traits.levels;
     round.deepest = std::max(round.deepest, traits.levels);
+    std::optional<double> level_s =
+        passes.LevelSeconds(cell, cell.description.trunks(static_cast<int>(i)));
+    if (!level_s.has_value()) {
+      BANYAN_ASSIGN_OR_RETURN(level_s, MeanLevelSeconds(cell, passes));
+    }
+    round.s += traits.levels * *level_s;  // trunks draft one after another
   }
   BANYAN_ASSIGN_OR_RETURN(
       const double target,
-      passes.Seconds(*cell.target.model, cell.batch * (rows + 1.0)));
-  BANYAN_ASSIGN_OR_RETURN(const double draft,
-                          DraftSeconds(cell, levels, passes));
-  round.s = target + draft;
+      passes.TargetSeconds(cell, cell.batch * (rows + 1.0)));
+  round.s += target;
   return round;
 }
 
@@ -183,12 +246,10 @@ absl::StatusOr<RunEstimate> EstimateUnit(const PreparedRun& run,
 
 }  // namespace
 
-absl::StatusOr<std::vector<RunEstimate>> EstimateShards(const PreparedRun& run,
-                                                        int shards,
-                                                        records::Cut cut,
-                                                        Backend& backend,
-                                                        const Clock& clock) {
-  Passes passes(backend, clock);
+absl::StatusOr<std::vector<RunEstimate>> EstimateShards(
+    const PreparedRun& run, int shards, records::Cut cut, const Costs& costs,
+    Backend& backend, const Clock& clock) {
+  Passes passes(costs, backend, clock);
   std::vector<RunEstimate> estimates(static_cast<std::size_t>(shards));
   std::vector<Share> shares;
   for (int i = 0; i < shards; ++i)

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -21,12 +19,9 @@
 #include "core/base/weight_format.h"
 #include "core/device/ranks/communicator.h"
 #include "core/model/model.h"
-#include "decode/sequence.h"
-#include "experiments/metrics/level_cost.h"
-#include "experiments/metrics/median.h"
-#include "experiments/metrics/round_figures.h"
 #include "experiments/models/loaded_model.h"
 #include "experiments/models/model_shelf.h"
+#include "experiments/plan/costs.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/measured.h"
 #include "experiments/plan/one_drafter.h"
@@ -35,10 +30,10 @@
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_file.h"
 #include "experiments/records/record_set.h"
+#include "experiments/run/level_costs.h"
 #include "experiments/run/prepared_cells.h"
 #include "experiments/run/prepared_prompts.h"
 #include "experiments/run/prepared_run.h"
-#include "experiments/run/recording.h"
 #include "experiments/tools/pass_timing.h"
 #include "tree/draft_tree.h"
 #include "tree/optimize/cost_curve.h"
@@ -48,7 +43,6 @@ namespace {
 
 constexpr int kContext = 128;         // that timed passes follow, if it fits
 constexpr double kEnoughMs = 20'000;  // a target then takes about a minute
-constexpr int kProbeTokens = 32;
 constexpr std::size_t kProbePrompts = 4;
 
 // Close together where passes are cheap and differ, up to `rows`.
@@ -63,89 +57,48 @@ std::vector<int> Sizes(int rows) {
   return sizes;
 }
 
-absl::StatusOr<PassCosts> CostsOfPasses(const Model& model, ModelShelf& shelf,
-                                        int rows, bool outline,
-                                        const Clock& clock,
-                                        Communicator* ranks) {
-  PassCosts costs = {.weights = std::string(Name(model.facts().format))};
-  rows = std::min(rows, model.context_limit());
-  const std::vector<int> sizes = Sizes(rows);
-  if (outline) {
-    for (const int size : sizes) costs.ms[size] = 1;
+absl::StatusOr<PassCosts> CostsOfPasses(const Model& model,
+                                        const CostTask& task) {
+  PassCosts costs;
+  costs.setting.weights = std::string(Name(model.facts().format));
+  TimingOptions timing;
+  if (task.timing.has_value()) {
+    timing = *task.timing;
+    timing.contexts.resize(1);
+    // The probes' passes too.
+    if (std::find(timing.batches.begin(), timing.batches.end(),
+                  task.plan.rows) == timing.batches.end())
+      timing.batches.push_back(task.plan.rows);
+  } else {
+    const int rows = std::min(task.plan.rows, model.context_limit());
+    timing = {.batches = Sizes(rows),
+              .contexts = {std::min(model.context_limit() - rows, kContext)},
+              .enough_ms = kEnoughMs};
+  }
+  timing.read_limits = false;
+  costs.context = timing.contexts.front();
+  if (task.outline) {
+    for (const int size : timing.batches) costs.ms[size] = 1;
     return costs;
   }
-  const int context = std::min(model.context_limit() - rows, kContext);
-  TimingOptions options = {.batches = sizes,
-                           .contexts = {context},
-                           .enough_ms = kEnoughMs,
-                           .read_limits = false};
-  if (ranks != nullptr)
-    options.agree = [ranks](double ms) { return Agree(*ranks, ms); };
-  BANYAN_ASSIGN_OR_RETURN(const std::vector<PassTiming> timings,
-                          TimePasses(model, shelf.backend(), options, clock,
-                                     [](int /*done*/, int /*all*/) {}));
-  for (const PassTiming& timing : timings)
-    costs.ms[timing.tokens] = timing.median_ms();
+  if (task.ranks != nullptr)
+    timing.agree = [&task](double ms) { return Agree(*task.ranks, ms); };
+  BANYAN_ASSIGN_OR_RETURN(
+      const std::vector<PassTiming> timings,
+      TimePasses(model, task.shelf.backend(), timing, *task.clock,
+                 [](int /*done*/, int /*all*/) {}));
+  for (const PassTiming& pass : timings)
+    costs.ms[pass.tokens] = pass.median_ms();
   return costs;
 }
 
-// A round run entirely on the device has only its total time, so the level
-// cost is that time less the pass time.
-std::optional<double> LevelMsOf(const records::Round& round,
-                                const CostCurve& passes) {
-  const int levels = Levels(round);
-  if (levels == 0) return std::nullopt;
-  if (round.device_ns() > 0) {
-    const absl::StatusOr<double> pass = passes.At(PassTokens(round));
-    if (!pass.ok()) return std::nullopt;
-    const double whole =
-        static_cast<double>(round.device_ns() + round.commit_ns()) / 1e6;
-    return std::max(0.0, whole - *pass) / levels;
-  }
-  const std::int64_t draft_ns = std::accumulate(
-      round.draft_ns().begin(), round.draft_ns().end(), std::int64_t{0});
-  const double around_ns = static_cast<double>(
-      round.derive_ns() + round.verify_ns() + round.commit_ns());
-  return CostOfLevel(static_cast<double>(draft_ns), around_ns, levels) / 1e6;
-}
-
-// Decodes twice, since the first decoding warms up. Returns the median over the
-// second one's rounds; 0 for a drafter that drafts nothing on these prompts.
-absl::StatusOr<double> TimeLevel(PreparedCell& cell,
-                                 const std::vector<PreparedPrompt>& prompts,
-                                 const CostCurve& passes) {
-  StopRule stop = cell.stop;
-  stop.max_new_tokens = std::min(kProbeTokens, stop.max_new_tokens);
-  std::vector<Asked> asked;
-  for (const PreparedPrompt& prompt : prompts) {
-    if (asked.size() ==
-        std::max(kProbePrompts, static_cast<std::size_t>(cell.batch)))
-      break;
-    asked.push_back({&prompt, 0, prompt.number, prompt.tokens});
-  }
-  BANYAN_RETURN_IF_ERROR(DecodeAsked(cell, asked, stop).status());
-  BANYAN_ASSIGN_OR_RETURN(const std::vector<records::PromptRecord> records,
-                          DecodeAsked(cell, asked, stop));
-  std::vector<double> costs;
-  for (const records::PromptRecord& record : records)
-    for (const records::Round& round : record.rounds())
-      if (const std::optional<double> ms = LevelMsOf(round, passes))
-        costs.push_back(*ms);
-  return costs.empty() ? 0 : Median(std::move(costs));
-}
-
-std::string MachineText(const records::Machine& machine) {
-  return absl::StrCat(ProcessorOf(machine), ", ", DeviceOf(machine),
-                      InstructionSetText(machine), ", ", machine.threads(),
-                      machine.threads() == 1 ? " thread" : " threads");
-}
-
-absl::StatusOr<MachineCosts> FromRecord(const records::MachineCosts& record,
-                                        const CostPlan& plan) {
-  MachineCosts costs;
+absl::StatusOr<Costs> FromRecord(const records::MachineCosts& record,
+                                 const CostPlan& plan) {
+  Costs costs;
   for (const records::PassCosts& passes : record.passes()) {
     PassCosts& to = costs.passes.emplace_back();
-    to.weights = passes.weights();
+    to.setting.target = passes.target();
+    to.setting.weights = passes.weights();
     if (passes.tokens_size() != passes.ms_size())
       return absl::DataLossError(
           "pass costs: token counts and times differ in number");
@@ -153,8 +106,12 @@ absl::StatusOr<MachineCosts> FromRecord(const records::MachineCosts& record,
       to.ms[static_cast<int>(passes.tokens(i))] = passes.ms(i);
   }
   for (const records::LevelCost& level : record.levels()) {
-    LevelMs& to = costs.levels.emplace_back();
+    LevelCosts& to = costs.levels.emplace_back();
+    to.setting = {.target = level.target(),
+                  .temperature = level.temperature(),
+                  .batch = static_cast<int>(level.batch())};
     to.draws = level.draws();
+    to.drafter = level.drafter();
     to.ms = level.ms();
   }
   if (costs.passes.size() != plan.targets.size() ||
@@ -167,65 +124,67 @@ absl::StatusOr<MachineCosts> FromRecord(const records::MachineCosts& record,
 
 }  // namespace
 
-absl::StatusOr<MachineCosts> MeasureCosts(
-    const Experiment& experiment, const Workload& workload, ModelShelf& shelf,
-    const std::shared_ptr<const Clock>& clock, bool outline,
-    const std::function<void(const std::string& what)>& progress,
-    Communicator* ranks) {
+absl::StatusOr<Costs> MeasureCosts(const CostTask& task) {
+  const CostPlan& plan = task.plan;
   const auto tell = [&](const std::string& what) {
-    if (progress) progress(what);
+    if (task.progress) task.progress(what);
   };
-  BANYAN_ASSIGN_OR_RETURN(const CostPlan plan, PlanCosts(experiment));
-  MachineCosts costs;
+  Costs costs;
   for (const ModelSpec& target : plan.targets) {
     tell(absl::StrCat("passes of ", FolderName(target.directory)));
     // A target of bounded memory leaves the memory to the next.
-    ModelShelf own(shelf.shared_backend(), shelf.warn(), shelf.ranks());
+    ModelShelf own(task.shelf.shared_backend(), task.shelf.warn(),
+                   task.shelf.ranks());
     BANYAN_ASSIGN_OR_RETURN(
         const LoadedModel loaded,
-        (target.memory.empty() ? shelf : own).OpenTarget(target));
-    BANYAN_ASSIGN_OR_RETURN(
-        PassCosts passes,
-        CostsOfPasses(*loaded.model, shelf, plan.rows, outline, *clock, ranks));
+        (target.memory.empty() ? task.shelf : own).OpenTarget(target));
+    BANYAN_ASSIGN_OR_RETURN(PassCosts passes,
+                            CostsOfPasses(*loaded.model, task));
+    passes.setting.target = FolderName(target.directory);
+    passes.setting.memory = target.memory;
     costs.passes.push_back(std::move(passes));
   }
-  Experiment probes = {.workload = experiment.workload, .cells = plan.probes};
-  BANYAN_ASSIGN_OR_RETURN(PreparedRun run,
-                          PrepareRun(probes, workload, shelf, clock));
+  Experiment probes = {.workload = task.spec, .cells = plan.probes};
+  BANYAN_ASSIGN_OR_RETURN(PreparedRun run, PrepareRun(probes, task.workload,
+                                                      task.shelf, task.clock));
   for (std::size_t i = 0; i < run.cells.size(); ++i) {
     PreparedCell& cell = run.cells[i];
     const ExperimentCell& probe = plan.probes[i];
     tell(absl::StrCat("drafter ", i + 1, " of ", run.cells.size(), ", ",
                       probe.method));
-    const auto target =
-        std::find(plan.targets.begin(), plan.targets.end(), probe.target);
+    const auto target_number = static_cast<std::size_t>(
+        std::find(plan.targets.begin(), plan.targets.end(), probe.target) -
+        plan.targets.begin());
     BANYAN_ASSIGN_OR_RETURN(
         const CostCurve passes,
-        CostCurve::FromMap(
-            "target_ms",
-            costs
-                .passes[static_cast<std::size_t>(target - plan.targets.begin())]
-                .ms));
-    LevelMs& level = costs.levels.emplace_back();
+        CostCurve::FromMap("target_ms", costs.passes[target_number].ms));
+    LevelCosts& level = costs.levels.emplace_back();
+    level.setting = {.target = FolderName(probe.target.directory),
+                     .weights = costs.passes[target_number].setting.weights,
+                     .memory = probe.target.memory,
+                     .temperature = TemperatureOf(probe),
+                     .batch = probe.batch};
     level.draws = std::string(
         Name(cell.method.decoder->method().trunks.front().draw_kind));
-    if (outline) continue;
+    level.drafter = probe.method;
+    if (task.outline) continue;
     BANYAN_ASSIGN_OR_RETURN(OpenCell open, OpenCell::Of(cell));
-    BANYAN_ASSIGN_OR_RETURN(level.ms, TimeLevel(*open, run.prompts, passes));
+    BANYAN_ASSIGN_OR_RETURN(const std::vector<records::PromptRecord> records,
+                            DecodeWarm(*open, run.prompts, kProbePrompts));
+    level.ms = LevelMs(records, passes);
   }
-  if (ranks == nullptr) return costs;
-  BANYAN_ASSIGN_OR_RETURN(std::optional<MachineCosts> first,
-                          CostsOfRankZero(costs, plan, *ranks));
+  if (task.ranks == nullptr) return costs;
+  BANYAN_ASSIGN_OR_RETURN(std::optional<Costs> first,
+                          CostsOfRankZero(costs, plan, *task.ranks));
   return *std::move(first);
 }
 
-records::MachineCosts ToRecord(const CostPlan& plan,
-                               const MachineCosts& costs) {
+records::MachineCosts ToRecord(const CostPlan& plan, const Costs& costs) {
   records::MachineCosts record;
   for (std::size_t i = 0; i < costs.passes.size(); ++i) {
     records::PassCosts& to = *record.add_passes();
     to.set_target(FolderName(plan.targets[i].directory));
-    to.set_weights(costs.passes[i].weights);
+    to.set_weights(costs.passes[i].setting.weights);
     for (const auto& [tokens, ms] : costs.passes[i].ms) {
       to.add_tokens(static_cast<std::uint32_t>(tokens));
       to.add_ms(ms);
@@ -244,8 +203,8 @@ records::MachineCosts ToRecord(const CostPlan& plan,
   return record;
 }
 
-absl::StatusOr<std::optional<MachineCosts>> CostsOfRankZero(
-    const std::optional<MachineCosts>& mine, const CostPlan& plan,
+absl::StatusOr<std::optional<Costs>> CostsOfRankZero(
+    const std::optional<Costs>& mine, const CostPlan& plan,
     Communicator& ranks) {
   const std::string some = "+";  // costs of nothing are an empty message
   BANYAN_ASSIGN_OR_RETURN(
@@ -253,15 +212,15 @@ absl::StatusOr<std::optional<MachineCosts>> CostsOfRankZero(
       Broadcast(ranks, mine.has_value()
                            ? some + ToRecord(plan, *mine).SerializeAsString()
                            : std::string()));
-  if (text.empty()) return std::optional<MachineCosts>();
+  if (text.empty()) return std::optional<Costs>();
   records::MachineCosts record;
   if (!record.ParseFromString(text.substr(some.size())))
     return absl::DataLossError("rank 0 sent costs that are none");
-  BANYAN_ASSIGN_OR_RETURN(MachineCosts costs, FromRecord(record, plan));
-  return std::optional<MachineCosts>(std::move(costs));
+  BANYAN_ASSIGN_OR_RETURN(Costs costs, FromRecord(record, plan));
+  return std::optional<Costs>(std::move(costs));
 }
 
-absl::StatusOr<std::optional<MachineCosts>> RecordedCosts(
+absl::StatusOr<std::optional<Costs>> RecordedCosts(
     const std::string& directory, const std::string& own,
     const Experiment& experiment, const CostPlan& plan,
     const records::Machine& machine, Onto onto) {
@@ -288,14 +247,13 @@ absl::StatusOr<std::optional<MachineCosts>> RecordedCosts(
           absl::StrCat(path, ": its costs were measured on ", found,
                        ", but this machine is ", MachineText(machine),
                        ": give another --out, or remove this file"));
-    absl::StatusOr<MachineCosts> costs =
-        FromRecord(file->context.costs(), plan);
+    absl::StatusOr<Costs> costs = FromRecord(file->context.costs(), plan);
     if (!costs.ok())
       return absl::Status(costs.status().code(),
                           absl::StrCat(path, ": ", costs.status().message()));
-    return std::optional<MachineCosts>(*std::move(costs));
+    return std::optional<Costs>(*std::move(costs));
   }
-  return std::optional<MachineCosts>();
+  return std::optional<Costs>();
 }
 
 }  // namespace banyan

@@ -69,6 +69,7 @@ absl::StatusOr<PreparedCell> OpenModels(
     prepared.stop.end_of_text = prepared.target.model->facts().end_of_text;
   prepared.carries_state = prepared.method.decoder->carries_state();
   prepared.batch = cell.batch;
+  prepared.memory = cell.target.memory;
   return prepared;
 }
 

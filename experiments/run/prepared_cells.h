@@ -32,6 +32,7 @@ struct PreparedCell {
   StopRule stop;
   bool carries_state = false;  // some drafter's, from prompt to prompt
   int batch = 1;               // prompts decoded at a time
+  std::string memory;          // that bounds the target; empty: nothing does
   // The number of the first cell that decodes by the same SettingOf
   // (experiments/plan/cell_setting.h); its own if there is none before it.
   std::size_t setting = 0;

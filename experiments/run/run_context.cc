@@ -114,6 +114,7 @@ records::Machine DescribeMachine(const Backend& backend,
   if (!facts.gpu.name.empty()) SetGpu(facts.gpu, *machine.mutable_gpu());
   machine.set_cores(std::thread::hardware_concurrency());
   machine.set_threads(static_cast<std::uint32_t>(facts.threads));
+  machine.set_load(Load(machine.cores()));
   if (ranks != nullptr) {
     machine.set_ranks(static_cast<std::uint32_t>(ranks->size()));
     machine.set_nodes(static_cast<std::uint32_t>(ranks->nodes()));
@@ -135,7 +136,6 @@ absl::StatusOr<records::Context> DescribeRun(
   machine = DescribeMachine(backend, ranks);
   BANYAN_ASSIGN_OR_RETURN(const double bandwidth, Bandwidth(backend, clock));
   machine.set_bytes_per_s(bandwidth);
-  machine.set_load(Load(machine.cores()));
   context.set_started_unix_s(static_cast<std::int64_t>(std::time(nullptr)));
   context.set_question(experiment.question);
   context.set_experiment(experiment.resolved);

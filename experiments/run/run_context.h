@@ -14,8 +14,8 @@
 
 namespace banyan {
 
-// The processor, the device and how it is used, and the ranks, if there are
-// any.
+// The processor, the device and how it is used, the load just now, and the
+// ranks, if there are any.
 records::Machine DescribeMachine(const Backend& backend,
                                  const Communicator* ranks = nullptr);
 

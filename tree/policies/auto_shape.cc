@@ -31,9 +31,9 @@ namespace {
 // A second or two for all searches.
 constexpr int kMostNodes = 1024;
 
-constexpr int kSide = 12;  // levels on each side of the calibration's
+constexpr int kSide = 12;  // levels on each side of the stated acceptance
 constexpr double kStep = 0.5;
-// How many nodes the calibration counts for before the first round.
+// How many nodes the stated acceptance counts for before the first round.
 constexpr double kPriorNodes = 2;
 // What the best level must promise for a trial: less is not worth its cost.
 constexpr double kWorthAsking = 1.1;
@@ -43,7 +43,7 @@ constexpr double kMostWaits = 4;
 // The acceptance by rank with the odds of every conditional one scaled.
 std::vector<double> Scaled(absl::Span<const double> acceptance, double odds) {
   std::vector<double> scaled;
-  double before = 1;  // what the calibration left to this rank
+  double before = 1;  // what the stated acceptance left to this rank
   double left = 1;    // what the scaled one does
   for (double p : acceptance) {
     const double c = before > 0 ? std::min(p / before, 1.0) : 0;

@@ -5,7 +5,7 @@
 // the shape with the most predicted tokens per millisecond, plain decoding
 // included. Only p on this text is unknown beforehand; the rounds estimate it.
 //
-// Model. A calibration gives p on average. Texts differ by how often the
+// Model. `acceptance` gives p on average. Texts differ by how often the
 // drafter is right at all, so one number varies: with c_b = p_b / (1 - p_1 - ..
 // - p_(b-1)), the chance of draw b once the earlier were refused, level t has
 // the odds c_b / (1 - c_b) multiplied by 2^t, for t from -6 to 6 in halves. The
@@ -14,8 +14,8 @@
 // Rule. At the reached nodes that have draws of its trunk, count those of which
 // a draw was accepted, and how many each level expected; the past fades by
 // 1 - 1 / memory a node. A round's level is the one whose expectation is
-// closest to the count, ties towards the calibration. Before the first round,
-// t = 0: the calibration counts as two nodes of which its share was accepted. A
+// closest to the count, ties towards `acceptance`. Before the first round,
+// t = 0: `acceptance` counts as two nodes of which its share was accepted. A
 // level whose fastest shape is empty gives no more evidence about the text. So
 // after `trial` rounds of it, and after twice as many each time that the trial
 // was refused (up to 4 `trial`), one round drafts a single token. If no level

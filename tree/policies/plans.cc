@@ -16,39 +16,11 @@
 #include "tree/optimize/shape.h"
 #include "tree/paths_json.h"
 #include "tree/policies/bounds.h"
-#include "tree/policies/calibration_keys.h"
 #include "tree/policies/row.h"
 #include "tree/policies/shape_plan.h"
 
 namespace banyan {
 namespace {
-
-// The numbers at `key`, or those of that name in a calibration: what `banyan
-// calibrate` writes. Returns whether there are any.
-template <typename T>
-bool TakeMeasured(ParamsReader& in, const char* key, std::vector<T>& out) {
-  const Params* calibration = in.Take("calibration");
-  if (calibration == nullptr) {
-    const Params* stated = in.Take(key);
-    if (stated != nullptr) in.Note(Convert(*stated, out));
-    return stated != nullptr;
-  }
-  in.Note(CheckCalibration(*calibration));
-  const Params* measured = calibration->Find(key);
-  in.Ensure(measured != nullptr, "calibration",
-            absl::StrCat("has no '", key, "'"));
-  in.Ensure(in.section().Find(key) == nullptr, "calibration",
-            absl::StrCat("and '", key, "' exclude each other"));
-  in.Take(key);
-  if (measured != nullptr) in.Note(Convert(*measured, out));
-  return true;
-}
-
-template <typename Options>
-void AddCalibration(Keys<Options>& keys, const std::string& key) {
-  keys.Described("calibration", "section",
-                 "A file that `banyan calibrate` wrote, for `" + key + "`.");
-}
 
 // The optimisers know nothing of files: their errors get the section's place.
 absl::Status At(const ParamsReader& in, const absl::Status& error) {
@@ -96,6 +68,7 @@ struct Options {  // of chain, expansion and static
   std::vector<int> branching;
   bool share_draws = false;
   std::vector<std::vector<int>> paths;
+  std::vector<std::vector<double>> accuracies;
   std::string file;
   std::string tree;
 };
@@ -128,16 +101,17 @@ absl::StatusOr<ShapePlan> PlanExpansion(ParamsReader& in, Options options) {
 }
 
 absl::StatusOr<ShapePlan> PlanStatic(ParamsReader& in, Options options) {
-  MedusaOptions medusa = {.nodes = options.nodes};
-  const bool has_accuracies = TakeMeasured(in, "accuracies", medusa.accuracies);
   BANYAN_RETURN_IF_ERROR(in.Finish());
+  const bool has_accuracies = in.Has("accuracies");
   if (in.Has("paths") + in.Has("file") + has_accuracies != 1)
     return in.section().Error(
         in.what() + ": expected exactly one of paths, file and accuracies");
   if (has_accuracies != in.Has("nodes"))
     return in.section().Error(in.what() +
                               ": nodes belongs to accuracies, and needs them");
-  if (has_accuracies) return Rated(in, GreedyTree(medusa));
+  if (has_accuracies)
+    return Rated(in, GreedyTree({.accuracies = std::move(options.accuracies),
+                                 .nodes = options.nodes}));
   if (in.Has("file")) return FromFile(in, options.file, options.tree);
   return FromPaths(in, std::move(options.paths));
 }
@@ -145,12 +119,9 @@ absl::StatusOr<ShapePlan> PlanStatic(ParamsReader& in, Options options) {
 Keys<HardwareSection> KeysOfHardware() {
   using Section = HardwareSection;
   Keys<Section> keys;
-  AddCalibration(keys, "acceptance");
-  keys.Described(
-      {.name = "acceptance",
-       .type = "list of number",
-       .required = true,
-       .sentence = "The acceptance rate by rank, the first child first."});
+  keys.Required("acceptance", &Section::acceptance,
+                "The acceptance rate by rank, the first child first; or costs "
+                "that have it.");
   keys.Required("nodes", &Section::nodes, "The most nodes that are drafted.");
   keys.Optional("levels", &Section::levels, "The most levels; 0: no limit.");
   keys.Optional("width", &Section::width,
@@ -159,10 +130,12 @@ Keys<HardwareSection> KeysOfHardware() {
                "Sequences that share every pass, whose tokens it then has; an "
                "experiment gives its own.");
   keys.Described("target_ms", "map from int to number",
-                 "Milliseconds of a target pass, by its tokens: the tree of "
-                 "best predicted speed is chosen.");
+                 "Milliseconds of a target pass, by its tokens, or costs that "
+                 "have them: the tree of best predicted speed is chosen.");
   keys.Described("draft_ms", "number or map",
-                 "Milliseconds of a drafted level, or a curve by its width.");
+                 "Milliseconds of a drafted level, or a curve by its width, or "
+                 "costs that have it; left out, those of `target_ms` have it, "
+                 "or else it is 0.");
   return keys;
 }
 
@@ -172,16 +145,10 @@ std::vector<KeyRow> HardwareKeys() { return KeysOfHardware().Rows(); }
 
 HardwareSection TakeHardware(ParamsReader& in) {
   HardwareSection section;
-  if (!TakeMeasured(in, "acceptance", section.acceptance))
-    in.TakeRequired("acceptance");
   KeysOfHardware().Read(in, section);
   EnsureDraws(in, "nodes", section.nodes);
   section.target_ms = in.Take("target_ms");
   section.draft_ms = in.Take("draft_ms");
-  const Params* calibration = in.section().Find("calibration");
-  if (section.draft_ms == nullptr && section.target_ms != nullptr &&
-      calibration != nullptr)
-    section.draft_ms = calibration->Find("draft_ms");
   return section;
 }
 
@@ -227,6 +194,22 @@ Params RootSection(int draws) {
        {"branching", {}, Params::List({Params::Scalar(absl::StrCat(draws))})}});
 }
 
+Params HeadsSection(int heads, int draws) {
+  std::vector<Params> paths;
+  std::vector<Params> first;  // ranks 0 down to the head's node
+  for (int head = 0; head < heads; ++head) {
+    for (int draw = 0; draw < draws; ++draw) {
+      std::vector<Params> path = first;
+      path.push_back(Params::Scalar(absl::StrCat(draw)));
+      paths.push_back(Params::List(std::move(path)));
+    }
+    first.push_back(Params::Scalar("0"));
+  }
+  return Params::Map(
+      {{"name", {}, Params::Scalar(std::string(StaticRow().name))},
+       {"paths", {}, Params::List(std::move(paths))}});
+}
+
 PolicyRow ChainRow() {
   Keys<Options> keys;
   keys.Required("nodes", &Options::nodes, "The tokens that are drafted.");
@@ -269,9 +252,9 @@ PolicyRow StaticRow() {
                 "A JSON file of paths, beside this one.");
   keys.Optional("tree", &Options::tree, "Which of the file's trees.")
       .OnlyWith("file");
-  AddCalibration(keys, "accuracies");
-  keys.Described("accuracies", "list of lists of number",
-                 "By head and rank, for a tree of that many `nodes`.");
+  keys.Optional("accuracies", &Options::accuracies,
+                "By head and rank, for a tree of that many `nodes`; or costs "
+                "that have them.");
   keys.Optional("nodes", &Options::nodes, "The nodes, with `accuracies`.");
   return {.name = "static",
           .sentence =

@@ -20,6 +20,9 @@ PolicyRow ChainRow();
 // one whose root alone draws, `draws` times.
 Params ChainSection(int nodes);
 Params RootSection(int draws);
+// The section of the policy that draws `draws` tokens at each of the first
+// `heads` nodes of the path of first children.
+Params HeadsSection(int heads, int draws);
 
 // Every node of level i gets branching[i] draws (SpecInfer's <k1, ..., km>).
 // With `share_draws` the nodes of a level use one set of draws: for drafters
@@ -28,13 +31,12 @@ PolicyRow ExpansionRow();
 
 // A stated tree: `paths`, lists of child ranks from 0; or `file`, a JSON file
 // of them beside the configuration, with `tree` if it holds several; or drawn
-// up greedily from `accuracies` by head and rank (or a `calibration` that has
-// them), to that many `nodes` (Medusa).
+// up greedily from `accuracies` by head and rank, to that many `nodes`
+// (Medusa).
 PolicyRow StaticRow();
 
-// What sequoia and auto read: `acceptance` by rank, or `calibration`, a map
-// that has it; `nodes`, `levels`, `width`, `batch`, `target_ms`,
-// `draft_ms` (or the calibration's, if that was timed).
+// What sequoia and auto read: `acceptance` by rank; `nodes`, `levels`, `width`,
+// `batch`, `target_ms`, `draft_ms`.
 // The reader keeps errors; ReadHardware comes after its Finish() and requires
 // target_ms.
 struct HardwareSection : SequoiaOptions {

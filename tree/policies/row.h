@@ -45,7 +45,7 @@ struct PolicyRow {
   // Keys that state the shape in the place of `nodes`.
   std::vector<absl::string_view> instead_of_nodes = {};
   // Whether it chooses a shape by measured costs: `acceptance`, `target_ms`,
-  // `draft_ms`, `calibration`.
+  // `draft_ms`.
   bool takes_costs = false;
   // The draw kind that it drafts with, if there is but one.
   std::optional<DrawKind> only_draws = std::nullopt;

@@ -312,8 +312,9 @@ Command CommandLine::Add(const CommandHelp& help) {
   return {help.name, command, &outcome_, &shared_};
 }
 
-void CommandLine::Renamed(const std::string& old, const std::string& name) {
-  renamed_[old] = name;
+void CommandLine::Renamed(const std::string& old, const std::string& name,
+                          NewOptions options) {
+  renamed_[old] = {name, std::move(options)};
 }
 
 std::string CommandLine::List(const CLI::App& app) const {
@@ -359,12 +360,16 @@ std::string CommandLine::Help(const CLI::App& app,
 }
 
 // The user's own words, so that the line can be copied.
-void CommandLine::TellNewName(int argc, char** argv,
-                              const std::string& name) const {
-  std::string line = absl::StrCat(ShellWord(argv[0]), " ", name);
-  for (int i = 2; i < argc; ++i)
-    absl::StrAppend(&line, " ", ShellWord(argv[i]));
-  std::cerr << app_->get_name() << ": '" << argv[1] << "' is now '" << name
+void CommandLine::TellNewName(int argc, char** argv, const NewName& now) const {
+  std::string line = absl::StrCat(ShellWord(argv[0]), " ", now.name);
+  for (int i = 2; i < argc; ++i) {
+    const auto option = now.options.find(argv[i]);
+    const std::string word =
+        option == now.options.end() ? std::string(argv[i]) : option->second;
+    if (option == now.options.end() || !word.empty())
+      absl::StrAppend(&line, " ", ShellWord(word));
+  }
+  std::cerr << app_->get_name() << ": '" << argv[1] << "' is now '" << now.name
             << "': " << VisibleLines(line) << "\n";
 }
 

@@ -136,8 +136,11 @@ class CommandLine {
   Command Add(const CommandHelp& help);
 
   // The command `name` was called `old`: a line with the old name is told as it
-  // is written now, and not run.
-  void Renamed(const std::string& old, const std::string& name);
+  // is written now, and not run. Of `options` those are left out of it whose
+  // new name is empty, while their values stay.
+  using NewOptions = std::map<std::string, std::string>;
+  void Renamed(const std::string& old, const std::string& name,
+               NewOptions options = {});
 
   // Calls the command that is named and says what went wrong; lists the
   // commands where none is named. Gives the program's exit code.
@@ -152,7 +155,11 @@ class CommandLine {
   // The commands of `app`, the program or a family, under their headings.
   std::string List(const CLI::App& app) const;
   std::string Help(const CLI::App& app, const std::string& name) const;
-  void TellNewName(int argc, char** argv, const std::string& name) const;
+  struct NewName {
+    std::string name;
+    NewOptions options;
+  };
+  void TellNewName(int argc, char** argv, const NewName& now) const;
   // The exit code if the line names no command, or one that there is not.
   std::optional<int> WithoutCommand(int argc, char** argv) const;
 
@@ -160,8 +167,8 @@ class CommandLine {
   std::string group_;
   std::vector<Listed> listed_;  // all commands
   std::map<std::string, CLI::App*> families_;
-  std::vector<HelpRow> shared_;                 // options of several commands
-  std::map<std::string, std::string> renamed_;  // by the old name
+  std::vector<HelpRow> shared_;             // options of several commands
+  std::map<std::string, NewName> renamed_;  // by the old name
   absl::Status outcome_;
 };
 

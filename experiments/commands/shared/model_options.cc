@@ -25,15 +25,15 @@
 
 namespace banyan {
 
-void AddModelOptions(Command& command, ModelOptions& options) {
-  command
-      .Option("--model", &options.spec.directory,
-              "The model: a directory, a GGUF file or a packed file.")
-      .Required()
-      .Shared(
-          "The model: a directory with config.json, *.safetensors and, for "
-          "text, tokenizer.json; a GGUF file; or a file that `banyan pack` "
-          "wrote.");
+void AddModelOptions(Command& command, ModelOptions& options, bool required) {
+  CommandOption model =
+      command.Option("--model", &options.spec.directory,
+                     "The model: a directory, a GGUF file or a packed file.");
+  if (required) model.Required();
+  model.Shared(
+      "The model: a directory with config.json, *.safetensors and, for "
+      "text, tokenizer.json; a GGUF file; or a file that `banyan pack` "
+      "wrote.");
   command
       .Option("--weights", &options.spec.weights,
               absl::StrCat(

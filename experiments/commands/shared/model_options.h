@@ -25,7 +25,8 @@ struct ModelOptions {
 };
 
 // `options` must outlive the parse.
-void AddModelOptions(Command& command, ModelOptions& options);
+void AddModelOptions(Command& command, ModelOptions& options,
+                     bool required = true);
 
 // A shelf on the device asked for, which prints its warnings. Fails as
 // OpenDevice.

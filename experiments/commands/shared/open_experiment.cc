@@ -26,6 +26,7 @@
 #include "experiments/commands/shared/warnings.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/plan/choose_prompts.h"
+#include "experiments/plan/costs.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/measured.h"
 #include "experiments/plan/read_experiment.h"
@@ -53,7 +54,7 @@ absl::Status PutCostsIn(const ExperimentOptions& options, const Shard& shard,
                         bool stand_ins, Onto onto, OpenedExperiment& opened) {
   Experiment& experiment = opened.experiment;
   BANYAN_ASSIGN_OR_RETURN(const CostPlan plan, PlanCosts(experiment));
-  std::optional<MachineCosts> costs;
+  std::optional<Costs> costs;
   const RankGroup& ranks = opened.ranks;
   if (!options.out.empty() && ranks.writes()) {
     BANYAN_ASSIGN_OR_RETURN(
@@ -71,9 +72,14 @@ absl::Status PutCostsIn(const ExperimentOptions& options, const Shard& shard,
         stand_ins ? OutlineOf(opened.backend) : opened.backend,
         [](const std::string& /*warning*/) {}, ranks.model);
     BANYAN_ASSIGN_OR_RETURN(
-        costs,
-        MeasureCosts(experiment, opened.workload, shelf, clock, stand_ins,
-                     stand_ins ? nullptr : ShowMeasuring, ranks.control.get()));
+        costs, MeasureCosts({.plan = plan,
+                             .spec = experiment.workload,
+                             .workload = opened.workload,
+                             .shelf = shelf,
+                             .clock = clock,
+                             .outline = stand_ins,
+                             .progress = stand_ins ? nullptr : ShowMeasuring,
+                             .ranks = ranks.control.get()}));
   }
   opened.costs = ToRecord(plan, *costs);
   return Complete(*costs, experiment);

@@ -16,12 +16,12 @@
 #include "experiments/metrics/catalogue.h"
 #include "experiments/metrics/cell_counts.h"
 #include "experiments/metrics/metric.h"
+#include "experiments/records/cell_names.h"
 #include "experiments/records/claims.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/answer/answer_sentences.h"
 #include "experiments/report/answer/speed_verdict.h"
-#include "experiments/report/cell_text.h"
 
 namespace banyan {
 namespace {

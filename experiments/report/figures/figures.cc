@@ -21,8 +21,8 @@
 #include "experiments/metrics/bootstrap.h"
 #include "experiments/metrics/cell_counts.h"
 #include "experiments/metrics/metric.h"
+#include "experiments/records/cell_names.h"
 #include "experiments/records/record.pb.h"
-#include "experiments/report/cell_text.h"
 #include "experiments/report/figures/plot.h"
 #include "experiments/report/summary.h"
 

@@ -33,10 +33,11 @@ constexpr char kGood[] =
     "    verifier: {name: multi_round}\n";
 
 constexpr char kTable[] =
-    "acceptance:\n"
-    "  - {target: pycode-target, weights: bf16, drafter: pycode-draft-1,\n"
-    "     temperature: 1, draws: independent, rounds: 9,\n"
-    "     reached: [[9, 4]], accepted: [[5, 2]]}\n";
+    "costs:\n"
+    "  acceptance:\n"
+    "  - {target: pycode-target, weights: bf16, drafters: [pycode-draft-1],\n"
+    "     temperature: 1, draws: [independent], rounds: 9,\n"
+    "     counts: [{depth: 1, judged: [9, 4], accepted: [5, 2]}]}\n";
 
 std::string WithPaths(const std::string& text) {
   return absl::StrReplaceAll(
@@ -148,6 +149,7 @@ TEST(CheckCommand, SaysWhereAMethodIsWrongThatTheProgramCompleted) {
       {{{"chain, nodes: 2", "expansion, branching: [2, 2]"}},
        "compare:\n"
        "  chains:\n"
+       "    chains:\n"
        "    - {target: pycode-target, drafter: pycode-draft-1,\n"
        "       temperature: 1, speed: 2, length: 100000}\n",
        "100000",
@@ -169,15 +171,17 @@ TEST(CheckCommand, SaysWhereMeasuredCannotBeFilledIn) {
        "policy chain: only these policies read `target_ms: measured`, to "
        "choose a tree by its costs: sequoia, auto"},
       {{policy("{name: sequoia, nodes: measured}"),
-        {"drafter: pycode-draft-1", "drafter: other"}},
+        {"drafters: [pycode-draft-1]", "drafters: [other]"}},
        kTable,
        "{name: small_model",
-       "acceptance: no table of drafter pycode-draft-1; the tables have other"},
+       "costs: no acceptance of drafter pycode-draft-1; the tables have other"},
       {{policy("{name: sequoia, nodes: measured}"),
-        {"[[9, 4]], accepted: [[5, 2]]", "[[0]], accepted: [[0]]"}},
+        {"judged: [9, 4]", "judged: [9, 5]"}},
        kTable,
-       "[[0]]",
-       "expected a first count from 1 to `rounds` (9), found 0"},
+       "{target: pycode-target, weights",
+       "acceptance: at depth 1 5 draws of rank 2 were judged, but only 4 of "
+       "the "
+       "rank before were refused"},
       {{policy("{name: sequoia, nodes: measured}"),
         {"  a:\n",
          "  b:\n"

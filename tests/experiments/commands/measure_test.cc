@@ -56,7 +56,7 @@ TEST(Measure, CountsWhatAPassReads) {
             2 * f32.at("operations_per_token").get<double>());
 }
 
-TEST(Measure, PrintsATableAndWritesTheCurveAPolicyReads) {
+TEST(Measure, PrintsATableAndWritesThePassesThatAPolicyReads) {
   const std::string curve = WriteTestFile("", ".curve.yaml");
   const Outcome outcome = RunProgram(
       kMeasure + "--batch 8,2,4,1 --context 3,5 --rounds 1 --out " + curve);
@@ -66,11 +66,14 @@ TEST(Measure, PrintsATableAndWritesTheCurveAPolicyReads) {
   std::ifstream file(curve);
   std::stringstream text;
   text << file.rdbuf();
-  EXPECT_THAT(text.str(), AllOf(HasSubstr("context 3"), HasSubstr("\n8: ")));
+  EXPECT_THAT(text.str(),
+              AllOf(HasSubstr("    context: 3\n    ms: {1: "),
+                    HasSubstr("    context: 5\n"), HasSubstr(", 8: "),
+                    HasSubstr("machine: "), HasSubstr("date: ")));
   const std::string name = curve.substr(curve.rfind('/') + 1);
   const std::string policy = WriteTestFile(
-      "policy: {name: sequoia, acceptance: [0.6, 0.2], nodes: 7, draft_ms: "
-      "0.001,\n  target_ms: !include " +
+      "policy: {name: sequoia, acceptance: [0.6, 0.2], nodes: 7,\n"
+      "  draft_ms: 0.001, target_ms: !include " +
       name + "}\n");
   const Outcome tree = RunProgram("tree " + policy);
   EXPECT_EQ(tree.code, 0) << tree.err;

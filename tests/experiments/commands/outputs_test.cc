@@ -75,7 +75,7 @@ TEST_F(Outputs, AreNoneOfTheCommandsInputs) {
   const std::string decode =
       absl::StrCat(model, " --method ", Path("m.yaml"), " --workload ",
                    Path("w.jsonl"), " --prompts 1 --max-new-tokens 2 ");
-  for (const char* reader : {"report ", "export ", "fastest "}) {
+  for (const char* reader : {"report ", "export ", "measure "}) {
     ExpectRefused(absl::StrCat(reader, Path("run"), " --out"),
                   "run/records-0-of-1.banyan");
     ExpectRefused(absl::StrCat(reader, Records(), " --out"),
@@ -90,8 +90,11 @@ TEST_F(Outputs, AreNoneOfTheCommandsInputs) {
         file);
   ExpectRefused(absl::StrCat("measure", model, " --rounds 1 --out"),
                 "model/config.json");
-  ExpectRefused("calibrate" + decode + "--out", "w.jsonl");
-  ExpectRefused("calibrate" + decode + "--out", "m.yaml");
+  const std::string drafters =
+      absl::StrCat("measure ", Path("m.yaml"), model, " --workload ",
+                   Path("w.jsonl"), " --prompts 1 --out");
+  ExpectRefused(drafters, "w.jsonl");
+  ExpectRefused(drafters, "m.yaml");
   ExpectRefused("make layers" + decode + "--steps 1 --out", "m.yaml");
   ExpectRefused(absl::StrCat("make layers", decode, "--steps 1 --out ",
                              Path("o"), " --path"),

@@ -83,8 +83,8 @@ TEST_F(StatedCostsTest, CountTheLevelsOfEachTrunkThatWereKept) {
 }
 
 TEST_F(StatedCostsTest, AddPassesBySizeAndLevelsByDrafter) {
-  EXPECT_EQ(Stating("target_ms: {1: 10, 5: 12}\n"
-                    "draft_ms: {model: 1, ngram: 0.25, other: 7}\n"),
+  EXPECT_EQ(Stating("passes: [{ms: {1: 10, 5: 12}}]\n"
+                    "levels: [{ms: {model: 1, ngram: 0.25, other: 7}}]\n"),
             "");
   const std::vector<PromptPair>& pairs = set_.cells[0].pairs;
   // A tree of 5, two levels of both trunks.
@@ -105,7 +105,9 @@ TEST_F(StatedCostsTest, AddPassesBySizeAndLevelsByDrafter) {
 
 TEST_F(StatedCostsTest, ChargeThePassForProbesAndNobodyForTheirLevels) {
   records_ = {Probed(), Probed()};
-  EXPECT_EQ(Stating("target_ms: {1: 10, 3: 11, 6: 17}\ndraft_ms: 0.5\n"), "");
+  EXPECT_EQ(Stating("passes: [{ms: {1: 10, 3: 11, 6: 17}}]\nlevels: [{ms: "
+                    "{other: 0.5}}]\n"),
+            "");
   EXPECT_DOUBLE_EQ(set_.cells[0].pairs[0].stated->ms, (17 + 2 * 0.5) + 11);
 }
 
@@ -120,7 +122,9 @@ TEST_F(StatedCostsTest, ChargeAnOracleForWhatWasKeptAlone) {
   AddRound({-1, 0, 1}, {{0, 0, {1}}, {1, 0, {2}}}, {1, 2}, records_[1])
       .set_emitted(1);
   records_[1].mutable_tokens()->Truncate(1);
-  EXPECT_EQ(Stating("target_ms: {1: 10, 5: 12}\ndraft_ms: {model: 1}\n"), "");
+  EXPECT_EQ(
+      Stating("passes: [{ms: {1: 10, 5: 12}}]\nlevels: [{ms: {model: 1}}]\n"),
+      "");
   const std::vector<PromptPair>& pairs = set_.cells[0].pairs;
   EXPECT_DOUBLE_EQ(pairs[0].stated->ms, (11.5 + 3) + (11 + 2));
   EXPECT_DOUBLE_EQ(pairs[0].stated->oracle_ms.value(), (10.5 + 1) + 10);
@@ -135,7 +139,9 @@ TEST_F(StatedCostsTest, ChargeAnOracleForWhatWasKeptAlone) {
 TEST_F(StatedCostsTest, LeaveProbesToTheOracle) {
   cell_ = CellOf(1);
   records_ = {Probed(), Probed()};
-  EXPECT_EQ(Stating("target_ms: {1: 10, 3: 11, 6: 17}\ndraft_ms: 0.5\n"), "");
+  EXPECT_EQ(Stating("passes: [{ms: {1: 10, 3: 11, 6: 17}}]\nlevels: [{ms: "
+                    "{other: 0.5}}]\n"),
+            "");
   EXPECT_DOUBLE_EQ(set_.cells[0].pairs[0].stated->oracle_ms.value(),
                    (17 + 2 * 0.5) + 11);
 }
@@ -143,7 +149,8 @@ TEST_F(StatedCostsTest, LeaveProbesToTheOracle) {
 // Nobody knows who would not have drafted, or how wide the pass would have
 // been.
 TEST_F(StatedCostsTest, SayNothingOfAnOracleOfTrunksOrSharedRounds) {
-  const std::string text = "target_ms: {1: 10, 5: 12}\ndraft_ms: 1\n";
+  const std::string text =
+      "passes: [{ms: {1: 10, 5: 12}}]\nlevels: [{ms: {other: 1}}]\n";
   EXPECT_EQ(Stating(text), "");
   EXPECT_TRUE(Predicted(0, "oracle_by_curve").empty());
   EXPECT_TRUE(Predicted(1, "oracle_by_curve").empty());  // no trunk
@@ -165,19 +172,22 @@ TEST_F(StatedCostsTest, SayNothingOfAnOracleOfTrunksOrSharedRounds) {
 // One made of drafters has its own cost, or that of its kind.
 TEST_F(StatedCostsTest, KnowADrafterByItsPartsFirst) {
   cell_.mutable_trunks(1)->set_drafter("relay(ngram, copy)");
-  const std::string costs = "target_ms: {1: 10, 5: 12}\ndraft_ms: {model: 1, ";
-  EXPECT_EQ(Stating(costs + "\"relay(ngram, copy)\": 0.5, relay: 3}\n"), "");
+  const std::string costs =
+      "passes: [{ms: {1: 10, 5: 12}}]\nlevels: [{ms: {model: 1, ";
+  EXPECT_EQ(Stating(costs + "\"relay(ngram, copy)\": 0.5, relay: 3}}]\n"), "");
   EXPECT_DOUBLE_EQ(set_.cells[0].pairs[0].stated->ms, 12 + 2 * 1 + 2 * 0.5);
-  EXPECT_EQ(Stating(costs + "\"relay(copy, ngram)\": 0.5, relay: 3}\n"), "");
+  EXPECT_EQ(Stating(costs + "\"relay(copy, ngram)\": 0.5, relay: 3}}]\n"), "");
   EXPECT_DOUBLE_EQ(set_.cells[0].pairs[0].stated->ms, 12 + 2 * 1 + 2 * 3);
-  EXPECT_EQ(Stating(costs + "\"relay(copy, ngram)\": 0.5, other: 4}\n"), "");
+  EXPECT_EQ(Stating(costs + "\"relay(copy, ngram)\": 0.5, other: 4}}]\n"), "");
   EXPECT_DOUBLE_EQ(set_.cells[0].pairs[0].stated->ms, 12 + 2 * 1 + 2 * 4);
-  EXPECT_THAT(Stating(costs + "\"relay(copy, ngram)\": 0.5}\n"),
+  EXPECT_THAT(Stating(costs + "\"relay(copy, ngram)\": 0.5}}]\n"),
               HasSubstr("no cost for 'relay(ngram, copy)'"));
 }
 
 TEST_F(StatedCostsTest, TakeOneCostForAllDrafters) {
-  EXPECT_EQ(Stating("target_ms: {1: 10, 5: 12}\ndraft_ms: 0.5\n"), "");
+  EXPECT_EQ(
+      Stating("passes: [{ms: {1: 10, 5: 12}}]\nlevels: [{ms: {other: 0.5}}]\n"),
+      "");
   EXPECT_DOUBLE_EQ(set_.cells[0].pairs[0].stated->ms, 12 + 4 * 0.5);
   EXPECT_DOUBLE_EQ(set_.cells[0].pairs[1].stated->ms, 10.5 + 0.5 + 10);
 }
@@ -185,88 +195,119 @@ TEST_F(StatedCostsTest, TakeOneCostForAllDrafters) {
 TEST_F(StatedCostsTest, SayNothingWithoutABaselineOrCosts) {
   EXPECT_TRUE(Predicted(0).empty());
   for (PromptPair& pair : set_.cells[0].pairs) pair.baseline = nullptr;
-  EXPECT_EQ(Stating("target_ms: {1: 10, 5: 12}\ndraft_ms: 0\n"), "");
+  EXPECT_EQ(
+      Stating("passes: [{ms: {1: 10, 5: 12}}]\nlevels: [{ms: {other: 0}}]\n"),
+      "");
   EXPECT_TRUE(Predicted(0).empty());
 }
 
 TEST_F(StatedCostsTest, AreReadThroughAnInclude) {
+  const std::string text =
+      "passes: [{ms: !include measured.yaml}]\nlevels: [{ms: {other: 0}}]\n";
   WriteText(OwnFolder() + "/measured.yaml", "# a comment\n1: 10\n5: 12\n");
-  EXPECT_EQ(Stating("target_ms: !include measured.yaml\ndraft_ms: 0\n"), "");
+  EXPECT_EQ(Stating(text), "");
   EXPECT_DOUBLE_EQ(set_.cells[0].pairs[0].stated->ms, 12);
   WriteText(OwnFolder() + "/measured.yaml", "1: 10\n5: -12\n");
-  EXPECT_THAT(Refusal("target_ms: !include measured.yaml\ndraft_ms: 0\n"),
-              HasSubstr("measured.yaml:2:4: target_ms is -12 at 5 tokens"));
+  EXPECT_THAT(Refusal(text),
+              HasSubstr("measured.yaml:2:4: ms is -12 at 5 tokens"));
 }
 
 TEST_F(StatedCostsTest, MustCoverEverySizeAndEveryDrafter) {
-  EXPECT_THAT(Stating("target_ms: {1: 10, 4: 12}\ndraft_ms: 0\n"),
-              AllOf(HasSubstr("gpu.yaml:1:12: target_ms is needed at 5 tokens "
-                              "but given from 1 to 4"),
-                    HasSubstr("add the key 5")));
-  EXPECT_THAT(Stating("target_ms: {2: 10, 5: 12}\ndraft_ms: 0\n"),
-              HasSubstr("gpu.yaml:1:12: target_ms is needed at 1 tokens"));
-  EXPECT_THAT(Stating("target_ms: {1: 10, 5: 12}\n"
-                      "draft_ms: {model: 1, engram: 2}\n"),
-              HasSubstr("gpu.yaml:2:11: draft_ms has no cost for 'ngram', "
+  EXPECT_THAT(
+      Stating("passes: [{ms: {1: 10, 4: 12}}]\nlevels: [{ms: {other: 0}}]\n"),
+      AllOf(HasSubstr("gpu.yaml:1:10: passes is needed at 5 tokens "
+                      "but given from 1 to 4"),
+            HasSubstr("add the key 5")));
+  EXPECT_THAT(
+      Stating("passes: [{ms: {2: 10, 5: 12}}]\nlevels: [{ms: {other: 0}}]\n"),
+      HasSubstr("gpu.yaml:1:10: passes is needed at 1 tokens"));
+  EXPECT_THAT(Stating("passes: [{ms: {1: 10, 5: 12}}]\n"
+                      "levels: [{ms: {model: 1, engram: 2}}]\n"),
+              HasSubstr("gpu.yaml:2:23: `levels` have no cost for 'ngram', "
                         "which drafts for merged; known: engram, model"));
 }
 
 // Or speeds would be infinite.
 TEST_F(StatedCostsTest, AreTimesThatAPassMayTake) {
-  EXPECT_THAT(Refusal("target_ms: {1: 1e-308}\ndraft_ms: 0\n"),
-              HasSubstr("gpu.yaml:1:16: expected milliseconds a pass, from "
-                        "1e-06 to 1e+09"));
-  EXPECT_THAT(Refusal("target_ms: {1: 1}\ndraft_ms: 1e308\n"),
-              HasSubstr("gpu.yaml:2:11: expected milliseconds a level, from 0 "
-                        "to 1e+09"));
+  EXPECT_THAT(
+      Refusal("passes: [{ms: {1: 1e-308}}]\nlevels: [{ms: {other: 0}}]\n"),
+      HasSubstr("gpu.yaml:1:19: expected milliseconds a pass, from "
+                "1e-06 to 1e+09"));
+  EXPECT_THAT(
+      Refusal("passes: [{ms: {1: 1}}]\nlevels: [{ms: {other: 1e308}}]\n"),
+      HasSubstr("gpu.yaml:2:23: expected milliseconds a level, from 0 "
+                "to 1e+09"));
 }
 
 // One message is enough to mend the curve.
 TEST_F(StatedCostsTest, NameTheLargestSizeThatIsMissing) {
   std::swap(records_[0], records_[1]);
-  EXPECT_THAT(Stating("target_ms: {1: 10}\ndraft_ms: 0\n"),
-              HasSubstr("target_ms is needed at 5 tokens"));
+  EXPECT_THAT(Stating("passes: [{ms: {1: 10}}]\nlevels: [{ms: {other: 0}}]\n"),
+              HasSubstr("passes is needed at 5 tokens"));
 }
 
-TEST_F(StatedCostsTest, WarnOfTwoTargetsWithOneCurve) {
-  const std::string text = "target_ms: {1: 10, 5: 12}\ndraft_ms: 0\n";
-  EXPECT_EQ(Stating(text), "");
+TEST_F(StatedCostsTest, WarnOfPassesThatStandForOtherTargets) {
+  const std::string levels = "levels: [{ms: {other: 0}}]\n";
+  const std::string any = "passes: [{ms: {1: 10, 5: 12}}]\n" + levels;
+  EXPECT_EQ(Stating(any), "");
   EXPECT_THAT(set_.warnings, ElementsAre());
   plain_cell_.mutable_target()->set_name("other");
-  EXPECT_EQ(Stating(text), "");
-  EXPECT_THAT(set_.warnings,
-              ElementsAre(HasSubstr("one target_ms is taken for 2 targets")));
+  EXPECT_EQ(Stating(any), "");
+  EXPECT_THAT(
+      set_.warnings,
+      ElementsAre(HasSubstr("the same passes are taken for 2 targets")));
+  set_.warnings.clear();
+  cell_.mutable_target()->set_name("own");
+  EXPECT_EQ(Stating("passes:\n  - {target: own, ms: {1: 10, 5: 12}}\n"
+                    "  - {target: other, ms: {1: 20, 5: 22}}\n" +
+                    levels),
+            "");
+  EXPECT_THAT(set_.warnings, ElementsAre());
+  EXPECT_DOUBLE_EQ(set_.cells[1].pairs[0].stated->ms, 4 * 20);
+  plain_cell_.mutable_target()->set_name("own");
+  EXPECT_EQ(Stating("passes: [{target: far, ms: {1: 10, 5: 12}}]\n" + levels),
+            "");
+  EXPECT_THAT(set_.warnings, ElementsAre(HasSubstr("the passes of far ")));
+}
+
+// What a record calls its drafter comes before the drafter's kind.
+TEST_F(StatedCostsTest, KnowADrafterByItsLabel) {
+  cell_.mutable_trunks(0)->set_label("small-1");
+  EXPECT_EQ(Stating("passes: [{ms: {1: 10, 5: 12}}]\n"
+                    "levels: [{ms: {model: 1, small-1: 3, other: 0}}]\n"),
+            "");
+  EXPECT_DOUBLE_EQ(set_.cells[0].pairs[0].stated->ms, 12 + 2 * 3);
 }
 
 TEST_F(StatedCostsTest, AreRefusedAtTheirPlace) {
-  const std::string draft = "draft_ms: 1\n";
-  EXPECT_THAT(
-      Refusal("target_ms: {1: 1}\ndraft_msec: 1\n"),
-      HasSubstr("gpu.yaml:2:1: costs: unknown key 'draft_msec'; did you "
-                "mean 'draft_ms'?"));
-  EXPECT_THAT(Refusal("target_ms: {1: 1}\n"),
-              HasSubstr("missing key 'draft_ms'"));
-  EXPECT_THAT(Refusal(draft), HasSubstr("missing key 'target_ms'"));
-  EXPECT_THAT(Refusal(draft + "target_ms: {1: 2, 8: 0}\n"),
-              HasSubstr("gpu.yaml:2:22: target_ms is 0 at 8 tokens"));
-  EXPECT_THAT(Refusal(draft + "target_ms: {1: 2, 8: nan}\n"),
-              HasSubstr("gpu.yaml:2:22: expected a finite number"));
-  EXPECT_THAT(Refusal(draft + "target_ms: {0: 2, 8: 3}\n"),
-              HasSubstr("gpu.yaml:2:16: target_ms has the key 0"));
-  EXPECT_THAT(Refusal(draft + "target_ms: {1: 2, 80: 3, 16: 2}\n"),
-              HasSubstr("gpu.yaml:2:26: target_ms has the key 16 after 80"));
-  EXPECT_THAT(Refusal(draft + "target_ms: {}\n"),
-              HasSubstr("target_ms has no entries"));
-  EXPECT_THAT(Refusal(draft + "target_ms: 3\n"),
-              HasSubstr("gpu.yaml:2:12: expected a map"));
-  EXPECT_THAT(Refusal("target_ms: {1: 1}\ndraft_ms: -1\n"),
-              HasSubstr("gpu.yaml:2:11: expected milliseconds a level, from 0 "
-                        "to 1e+09, found '-1'"));
-  EXPECT_THAT(Refusal("target_ms: {1: 1}\ndraft_ms: {model: -0.1}\n"),
-              HasSubstr("gpu.yaml:2:19: expected milliseconds a level"));
-  EXPECT_THAT(Refusal("1: 0.5\n2: 0.6\n"),
-              HasSubstr("gpu.yaml:1:1: expected target_ms and draft_ms, found "
-                        "a curve alone"));
+  const std::string levels = "levels: [{ms: {other: 1}}]\n";
+  EXPECT_THAT(Refusal("passes: [{ms: {1: 1}}]\nlevel: 1\n"),
+              HasSubstr("gpu.yaml:2:1: costs: unknown key 'level'; did you "
+                        "mean 'levels'?"));
+  for (const std::string& half :
+       {std::string("passes: [{ms: {1: 1}}]\n"), levels})
+    EXPECT_THAT(Refusal(half),
+                HasSubstr("gpu.yaml:1:1: expected `passes` of a target and "
+                          "`levels` of its drafters"));
+  const auto pass = [&](const std::string& ms) {
+    return Refusal(levels + "passes: [{ms: " + ms + "}]\n");
+  };
+  EXPECT_THAT(pass("{1: 2, 8: 0}"),
+              HasSubstr("gpu.yaml:2:25: ms is 0 at 8 tokens"));
+  EXPECT_THAT(pass("{1: 2, 8: nan}"),
+              HasSubstr("gpu.yaml:2:25: expected a finite number"));
+  EXPECT_THAT(pass("{0: 2, 8: 3}"),
+              HasSubstr("gpu.yaml:2:19: ms has the key 0"));
+  EXPECT_THAT(pass("{1: 2, 80: 3, 16: 2}"),
+              HasSubstr("gpu.yaml:2:29: ms has the key 16 after 80"));
+  EXPECT_THAT(pass("{}"), HasSubstr("ms has no entries"));
+  EXPECT_THAT(pass("3"), HasSubstr("gpu.yaml:2:15: expected a map"));
+  EXPECT_THAT(Refusal("passes: [{ms: {1: 1}}]\n"
+                      "levels: [{ms: {model: -0.1}}]\n"),
+              HasSubstr("gpu.yaml:2:23: expected milliseconds a level, from 0 "
+                        "to 1e+09, found '-0.1'"));
+  EXPECT_THAT(Refusal("passes: [{ms: {1: 1}}]\nlevels: [{ms: 1}]\n"),
+              HasSubstr("gpu.yaml:2:15: expected a map from drafters"));
   EXPECT_FALSE(ReadStatedCosts(OwnFolder() + "/none.yaml").ok());
 }
 

@@ -182,17 +182,28 @@ TEST(MethodFile, RefusesWhatCannotBe) {
                      "  copy: {directory: target, weights: q8}\n"
                      "  other: {directory: target}\n"),
                 "3:3", "no drafter uses model 'other'");
-  ExpectRefused(With("chain, nodes: 2",
-                     "sequoia, nodes: 2, calibration: {drafter: medusa, "
-                     "acceptance: [0.5]}"),
-                "4:9", "a calibration of drafter medusa");
-  ExpectRefused(With("chain, nodes: 2",
-                     "sequoia, nodes: 2, calibration: {acceptence: [0.5]}"),
-                "4:49", "did you mean 'acceptance'?");
-  ExpectRefused(With("chain, nodes: 2",
-                     "sequoia, nodes: 2, calibration: {verifier: multi_rond, "
-                     "acceptance: [0.5]}"),
-                "4:59", "calibration: unknown verifier 'multi_rond'");
+  // Costs that its policy includes, in one line here.
+  const auto with_costs = [](const std::string& key,
+                             const std::string& tables) {
+    return With("chain, nodes: 2",
+                "sequoia, nodes: 2, " + key + ": {" + tables + "}");
+  };
+  const std::string counts =
+      "draws: [independent], rounds: 9, counts: [{depth: 1, judged: [9], "
+      "accepted: [3]}]}]";
+  ExpectRefused(
+      with_costs("acceptance",
+                 "acceptance: [{drafters: [heads], kinds: [medusa], " + counts),
+      "4:35", "acceptance: the costs have no acceptance of drafter");
+  ExpectRefused(
+      with_costs(
+          "acceptance",
+          "acceptance: [{drafters: [a], kinds: [small_model], depths: 1, " +
+              counts),
+      "4:99", "unknown key 'depths'");
+  ExpectRefused(
+      with_costs("acceptance: [0.5], target_ms", "levels: [{ms: {other: 1}}]"),
+      "4:54", "target_ms: the costs have no passes");
   ExpectRefused(With("chain, nodes: 2", "static, paths: [[0]], tree: x"),
                 "4:44", "belongs to file, and needs it");
   ExpectRefused(With("chain, nodes: 2", "expansion, branching: [2]"), "5:11",

@@ -10,7 +10,6 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -24,12 +23,11 @@
 #include "drafters/catalogue.h"
 #include "experiments/models/method_file.h"
 #include "experiments/models/model_shelf.h"
-#include "experiments/plan/acceptance.h"
 #include "experiments/plan/choose_prompts.h"
-#include "experiments/plan/compare.h"
+#include "experiments/plan/costs.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/opponents.h"
-#include "experiments/plan/params_edit.h"
+#include "experiments/plan/read_costs.h"
 #include "experiments/plan/read_experiment.h"
 #include "experiments/plan/resolve.h"
 #include "experiments/plan/workload.h"
@@ -41,8 +39,8 @@
 #include "tests/experiments/test_files.h"
 #include "tests/support/made/empty_model.h"
 #include "tests/support/made/shipped_index.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/tally.h"
-#include "tree/optimize/cost_curve.h"
 #include "tree/policies/catalogue.h"
 
 namespace banyan {
@@ -55,12 +53,8 @@ namespace fs = std::filesystem;
 // an experiment is resolved and all its models opened. In the place of what
 // scripts/corpus_index makes there is ShippedIndex().
 constexpr std::pair<const char*, const char*> kStandIns[] = {
-    {"build/cache/curve_2m.yaml", "configs/curves/pycode_target.yaml"},
-    {"build/cache/curve_110m.yaml", "configs/curves/pycode_target.yaml"},
-    {"build/cache/draft_2m.yaml",
-     "configs/calibrations/pycode_draft_1_timed.yaml"},
-    {"build/cache/draft_110m.yaml",
-     "configs/calibrations/pycode_draft_1_timed.yaml"},
+    {"build/cache/costs_2m.yaml", "configs/costs/2m.yaml"},
+    {"build/cache/costs_110m.yaml", "configs/costs/2m.yaml"},
     {"build/cache/long-15m", "models/pycode-target"},
     {"build/cache/long.jsonl", "experiments/workloads/pycode.jsonl"},
     {"build/cache/long_1k.jsonl", "experiments/workloads/pycode.jsonl"},
@@ -99,8 +93,7 @@ class Project {
   void StandInForSmolLm2() const {
     const std::string empty = root() / "build/models/empty";
     MakeEmptySmolLm2(empty);
-    for (const char* file :
-         {"models/smollm2.yaml", "acceptance/smollm2.yaml"}) {
+    for (const char* file : {"models/smollm2.yaml", "costs/smollm2.yaml"}) {
       const std::string path = configs() / file;
       std::string text = FileText(path);
       ASSERT_GT(absl::StrReplaceAll(
@@ -119,13 +112,12 @@ class Project {
                      (cache / "smollm2-1b.pack").string()));
     ASSERT_EQ(packed.code, 0) << packed.output;
     fs::create_symlink(cache / "smollm2-1b.pack", cache / "smollm2-7b.pack");
-    std::string text = FileText(configs() / "acceptance/smollm2.yaml");
-    ASSERT_GT(
-        absl::StrReplaceAll({{": empty\n", ": smollm2-1b.pack\n"},
-                             {": smollm2-eagle3\n", ": smollm2-1b-eagle3\n"}},
-                            &text),
-        0);
-    std::ofstream(cache / "smollm2-1b-acceptance.yaml") << text;
+    std::string text = FileText(configs() / "costs/smollm2.yaml");
+    ASSERT_GT(absl::StrReplaceAll({{": empty\n", ": smollm2-1b.pack\n"},
+                                   {"smollm2-eagle3", "smollm2-1b-eagle3"}},
+                                  &text),
+              0);
+    std::ofstream(cache / "smollm2-1b-costs.yaml") << text;
   }
   // What `scripts/train contrasts` makes, a drafter or heads in each folder;
   // where the target was tuned along with its heads, it is beside them.
@@ -180,33 +172,35 @@ absl::Status ReadMethod(const std::string& path) {
       .status();
 }
 
-absl::Status ReadCalibration(const std::string& path) {
-  BANYAN_ASSIGN_OR_RETURN(const Params file, LoadYamlFile(path));
-  BANYAN_ASSIGN_OR_RETURN(const Params policy,
-                          ParseYaml("{name: sequoia, nodes: 4}", "policy"));
-  BANYAN_ASSIGN_OR_RETURN(const Params calibrated,
-                          WithValue(policy, "calibration", file));
-  return PlanShape(calibrated).status();
+// Every table of a file that ships says where its numbers come from.
+template <typename Table>
+absl::Status CheckProvenance(const std::string& path,
+                             const std::vector<Table>& tables) {
+  for (const Table& table : tables)
+    for (const std::string& text : {table.from.machine, table.from.build,
+                                    table.from.source, table.from.date})
+      if (text.empty())
+        return absl::InvalidArgumentError(
+            path + ": expected machine, build, source and date of every table");
+  return absl::OkStatus();
 }
 
-absl::Status ReadChains(const std::string& path) {
+// Those with passes and levels are for reports too.
+absl::Status ReadCostsFile(const std::string& path) {
   BANYAN_ASSIGN_OR_RETURN(const Params file, LoadYamlFile(path));
-  return ReadCompare(Params::Map({{"chains", {}, file}}), Params::Map({}))
-      .status();
-}
-
-absl::Status ReadTables(const std::string& path) {
-  BANYAN_ASSIGN_OR_RETURN(const Params file, LoadYamlFile(path));
-  return ReadAcceptance(file).status();
-}
-
-absl::Status ReadCurve(const std::string& path) {
-  BANYAN_ASSIGN_OR_RETURN(const Params file, LoadYamlFile(path));
-  return CostCurve::FromParams("target_ms", file).status();
-}
-
-absl::Status ReadCosts(const std::string& path) {
-  return ReadStatedCosts(path).status();
+  BANYAN_ASSIGN_OR_RETURN(const Costs costs, ReadCosts(file));
+  if (costs.passes.size() + costs.levels.size() + costs.acceptance.size() +
+          costs.heads.size() + costs.chains.size() ==
+      0)
+    return absl::InvalidArgumentError(path + ": expected a table");
+  BANYAN_RETURN_IF_ERROR(CheckProvenance(path, costs.passes));
+  BANYAN_RETURN_IF_ERROR(CheckProvenance(path, costs.levels));
+  BANYAN_RETURN_IF_ERROR(CheckProvenance(path, costs.acceptance));
+  BANYAN_RETURN_IF_ERROR(CheckProvenance(path, costs.heads));
+  BANYAN_RETURN_IF_ERROR(CheckProvenance(path, costs.chains));
+  return costs.passes.empty() || costs.levels.empty()
+             ? absl::OkStatus()
+             : ReadStatedCosts(path).status();
 }
 
 // A base: by an experiment on it.
@@ -226,8 +220,8 @@ absl::Status ReadBaseOfMethods(const std::string& path) {
              WriteTestFile(absl::StrCat(
                  "question: q\nbase: ", path, "\nworkload: {file: ",
                  fs::absolute("experiments/workloads/chat.jsonl").string(),
-                 ", prompts: 1, chat: auto}\nacceptance: !include ",
-                 (fs::path(path).parent_path() / "../acceptance").string(),
+                 ", prompts: 1, chat: auto}\ncosts: !include ",
+                 (fs::path(path).parent_path() / "../costs").string(),
                  "/smollm2.yaml\n")));
 }
 
@@ -237,12 +231,8 @@ const std::map<std::string, Reader>& Readers() {
   static const auto& readers =
       *new std::map<std::string, Reader>{{"", ReadExperimentFile},
                                          {"ablations", ReadExperimentFile},
-                                         {"acceptance", ReadTables},
-                                         {"calibrations", ReadCalibration},
                                          {"bases", ReadBaseOfMethods},
-                                         {"chains", ReadChains},
-                                         {"costs", ReadCosts},
-                                         {"curves", ReadCurve},
+                                         {"costs", ReadCostsFile},
                                          {"exact", ReadLaw},
                                          {"exact/controls", ReadLaw},
                                          {"methods", ReadMethod},
@@ -255,17 +245,20 @@ const std::map<std::string, Reader>& Readers() {
 TEST(ConfigFiles, AreReadAsTheProgramReadsThem) {
   const Project project;
   Tally tally;
+  int file = 0;
   for (const auto& entry :
        fs::recursive_directory_iterator(project.configs())) {
     if (entry.path().extension() != ".yaml") continue;
     const fs::path name = entry.path().lexically_relative(project.configs());
     const auto reader = Readers().find(name.parent_path().string());
     ASSERT_NE(reader, Readers().end()) << name << ": a folder of what files?";
+    // Sanitizers see what they see in some; the released build reads all.
+    if (kSanitized && file++ % 4 != 0) continue;
     const absl::Status status = reader->second(entry.path().string());
     EXPECT_TRUE(status.ok()) << name << ": " << status;
     if (status.ok()) tally.Count(CaseResult::kProven);
   }
-  ExpectCounts(tally, 177);
+  ExpectCounts(tally, kSanitized ? 44 : 176);
 }
 
 TEST(ConfigFiles, TheTwoExperimentsOnSmolLm2HaveTheSameMethods) {
@@ -288,13 +281,16 @@ TEST(ConfigFiles, TheTwoExperimentsOnSmolLm2HaveTheSameMethods) {
 TEST(ConfigFiles, StateACostForEveryDrafter) {
   const auto costs = ReadStatedCosts("configs/costs/flat.yaml");
   ASSERT_TRUE(costs.ok()) << costs.status();
-  const auto& priced = std::get<std::map<std::string, double>>(costs->draft_ms);
-  EXPECT_EQ(priced.count("other"), 1U);
-  std::set<std::string> drafters = {"other"};
+  std::set<std::string> drafters = {kAnyDrafter};
   for (const DrafterRow& row : DrafterCatalogue()) drafters.emplace(row.name);
-  for (const auto& [drafter, ms] : priced)
-    EXPECT_EQ(drafters.count(drafter.substr(0, drafter.find('('))), 1U)
-        << drafter << " is priced, and no drafter";
+  std::set<std::string> priced;
+  for (const LevelCosts& level : costs->tables.levels) {
+    priced.insert(level.drafter);
+    EXPECT_EQ(drafters.count(level.drafter.substr(0, level.drafter.find('('))),
+              1U)
+        << level.drafter << " is priced, and no drafter";
+  }
+  EXPECT_EQ(priced.count(kAnyDrafter), 1U);
 }
 
 // What shapes were chosen on, and what they are then compared on.

@@ -15,7 +15,7 @@
 #include "configs/loader/loader.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
-#include "experiments/plan/acceptance.h"
+#include "experiments/plan/costs.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/read_experiment.h"
 #include "tests/experiments/plan/made_experiment.h"
@@ -30,17 +30,36 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr char kTables[] =
-    "acceptance:\n"
-    "  - {target: large, weights: bf16, drafter: weak, temperature: 0,\n"
-    "     draws: deterministic, rounds: 100,\n"
-    "     reached: [[100, 100, 100], [60], [50], [45], [40], [36], [32], "
-    "[29],\n"
-    "               [26], [23]],\n"
-    "     accepted: [[60, 20, 10], [50], [45], [40], [36], [32], [29], [26],\n"
-    "                [23], [21]]}\n"
-    "  - - {target: large, weights: bf16, drafter: strong, temperature: 0,\n"
-    "       draws: deterministic, rounds: 100, reached: [[50], [40], [36]],\n"
-    "       accepted: [[40], [36], [32]]}\n";
+    "costs:\n"
+    "  - acceptance:\n"
+    "      - target: large\n"
+    "        weights: bf16\n"
+    "        temperature: 0\n"
+    "        drafters: [weak]\n"
+    "        draws: [deterministic]\n"
+    "        rounds: 100\n"
+    "        counts:\n"
+    "          - {depth: 1, judged: [100, 40, 20], accepted: [60, 20, 10]}\n"
+    "          - {depth: 2, judged: [60], accepted: [50]}\n"
+    "          - {depth: 3, judged: [50], accepted: [45]}\n"
+    "          - {depth: 4, judged: [45], accepted: [40]}\n"
+    "          - {depth: 5, judged: [40], accepted: [36]}\n"
+    "          - {depth: 6, judged: [36], accepted: [32]}\n"
+    "          - {depth: 7, judged: [32], accepted: [29]}\n"
+    "          - {depth: 8, judged: [29], accepted: [26]}\n"
+    "          - {depth: 9, judged: [26], accepted: [23]}\n"
+    "          - {depth: 10, judged: [23], accepted: [21]}\n"
+    "  - acceptance:\n"
+    "      - target: large\n"
+    "        weights: bf16\n"
+    "        temperature: 0\n"
+    "        drafters: [strong]\n"
+    "        draws: [deterministic]\n"
+    "        rounds: 100\n"
+    "        counts:\n"
+    "          - {depth: 1, judged: [50], accepted: [40]}\n"
+    "          - {depth: 2, judged: [40], accepted: [36]}\n"
+    "          - {depth: 3, judged: [36], accepted: [32]}\n";
 
 constexpr char kExperiment[] =
     "question: Does it?\n"
@@ -83,11 +102,11 @@ absl::StatusOr<Experiment> Completed(const std::string& text,
   BANYAN_ASSIGN_OR_RETURN(Experiment experiment, ReadExperiment(file, {}));
   EXPECT_TRUE(experiment.measured);
   BANYAN_ASSIGN_OR_RETURN(const CostPlan plan, PlanCosts(experiment));
-  MachineCosts costs;
+  Costs costs;
   for (std::size_t i = 0; i < plan.targets.size(); ++i)
-    costs.passes.push_back({weights, curve});
+    costs.passes.push_back({.setting = {.weights = weights}, .ms = curve});
   for (std::size_t i = 0; i < plan.probes.size(); ++i)
-    costs.levels.push_back({"deterministic", kLevelMs});
+    costs.levels.push_back({.draws = "deterministic", .ms = kLevelMs});
   BANYAN_RETURN_IF_ERROR(Complete(costs, experiment));
   EXPECT_FALSE(experiment.measured);
   return experiment;
@@ -156,7 +175,7 @@ TEST(Measured, ChoosesWhatASearchOfAllSizesFinds) {
         << name;
     // Which hardware_test holds against every shape.
     const auto best = FastestTree(
-        {.limits = {.acceptance = experiment->acceptance.front().ByRank(),
+        {.limits = {.acceptance = experiment->costs.acceptance.front().ByRank(),
                     .nodes = 64},
          .target_ms = curve,
          .draft_ms = kLevelMs});
@@ -216,7 +235,10 @@ TEST(Measured, AutoReadsCostsOfTheWholeBatch) {
           "    models: {draft: {directory: other/weak}}\n"
           "    drafters: [{name: small_model, model: draft}]\n"
           "    policy: {name: auto, nodes: 3, target_ms: measured,\n"
-          "             calibration: {acceptance: [.1], draft_ms: 7}}\n"
+          "             acceptance: {acceptance: [{drafters: [weak],\n"
+          "               draws: [independent], rounds: 9, counts: [{depth: "
+          "1,\n"
+          "               judged: [9], accepted: [1]}]}]}, draft_ms: 7}\n"
           "    verifier: {name: multi_round}\n",
           kTables),
       Curves().at("flat"));
@@ -227,10 +249,9 @@ TEST(Measured, AutoReadsCostsOfTheWholeBatch) {
   double level = 0;
   EXPECT_TRUE(Convert(*policy.Find("draft_ms"), level).ok());
   EXPECT_EQ(level, kLevelMs);
-  EXPECT_EQ(policy.Find("calibration"), nullptr);  // another machine's
   std::vector<double> ranks;
   EXPECT_TRUE(Convert(*policy.Find("acceptance"), ranks).ok());
-  EXPECT_EQ(ranks, experiment->acceptance.front().ByRank());
+  EXPECT_EQ(ranks, experiment->costs.acceptance.front().ByRank());
 }
 
 TEST(Measured, PlansForTheWidestPass) {
@@ -256,23 +277,27 @@ TEST(Measured, RefusesByName) {
         Completed(other, Curves().at("flat"), weights).status().message());
   };
   EXPECT_THAT(
-      refused("drafter: strong", "drafter: other"),
-      HasSubstr("no table of drafter strong; the tables have other or weak"));
+      refused("drafters: [strong]", "drafters: [other]"),
+      HasSubstr(
+          "no acceptance of drafter strong; the tables have other or weak"));
   EXPECT_THAT(
-      refused("target: large, weights: bf16, drafter: strong",
-              "target: small, weights: bf16, drafter: strong"),
-      HasSubstr("no table of target large for drafter strong; the tables "
+      refused("target: large\n        weights: bf16\n        temperature: 0\n"
+              "        drafters: [strong]",
+              "target: small\n        weights: bf16\n        temperature: 0\n"
+              "        drafters: [strong]"),
+      HasSubstr("no acceptance of target large for drafter strong; the tables "
                 "have small"));
   EXPECT_THAT(refused("question: Does it?", "question: Really?", "q8"),
-              HasSubstr("no table of weights q8 for drafter weak, target "
+              HasSubstr("no acceptance of weights q8 for drafter weak, target "
                         "large; the tables have bf16"));
   EXPECT_THAT(
       refused("sampling: {temperature: 0}", "sampling: {temperature: 0.5}"),
-      HasSubstr("no table of temperature 0.5 for drafter weak, target "
+      HasSubstr("no acceptance of temperature 0.5 for drafter weak, target "
                 "large; the tables have 0"));
-  EXPECT_THAT(refused("draws: deterministic, rounds: 100, reached: [[50]",
-                      "draws: independent, rounds: 100, reached: [[50]"),
-              HasSubstr("no table of draws deterministic for drafter strong"));
+  EXPECT_THAT(
+      refused("drafters: [strong]\n        draws: [deterministic]",
+              "drafters: [strong]\n        draws: [independent]"),
+      HasSubstr("no acceptance of draws deterministic for drafter strong"));
   EXPECT_THAT(
       refused("    trunks:\n      - {drafter: 1, policy: {name: chain, "
               "nodes: 1}}\n      - drafter: 0\n        policy:",
@@ -281,14 +306,14 @@ TEST(Measured, RefusesByName) {
 }
 
 TEST(Measured, MissesATableBeforeCostsAreMeasured) {
-  const auto file =
-      ParseYaml(absl::StrReplaceAll(absl::StrCat(kExperiment, kTables),
-                                    {{"drafter: strong", "drafter: other"}}),
-                "file.yaml");
+  const auto file = ParseYaml(
+      absl::StrReplaceAll(absl::StrCat(kExperiment, kTables),
+                          {{"drafters: [strong]", "drafters: [other]"}}),
+      "file.yaml");
   EXPECT_THAT(
       std::string(
           PlanCosts(ReadExperiment(*file, {}).value()).status().message()),
-      HasSubstr("no table of drafter strong"));
+      HasSubstr("no acceptance of drafter strong"));
 }
 
 std::string ReadError(const std::string& experiment,
@@ -298,34 +323,15 @@ std::string ReadError(const std::string& experiment,
   return std::string(ReadExperiment(*file, {}).status().message());
 }
 
-TEST(Measured, TablesThatCannotBeAreRefusedAtTheirPlace) {
-  EXPECT_THAT(ReadError(kExperiment, ""),
-              HasSubstr("missing key 'acceptance', which `measured` needs"));
-  const std::string table =
-      "acceptance:\n  - {target: a, weights: bf16, drafter: b, temperature: 0, "
-      "draws: deterministic, rounds: 9, reached: [[9, 8]], accepted: [[5, "
-      "2]]}\n";
-  const auto error = [&](const std::string& from, const std::string& to) {
-    return ReadError(kExperiment, absl::StrReplaceAll(table, {{from, to}}));
-  };
-  EXPECT_EQ(ReadError(kExperiment, table), "");
-  EXPECT_THAT(error("[[5, 2]]", "[[5]]"),
-              HasSubstr("file.yaml:23:122: expected the depths and ranks"));
-  EXPECT_THAT(error("[[5, 2]]", "[[10, 2]]"),
-              HasSubstr("no count above the one"));
-  EXPECT_THAT(error("[[5, 2]]", "[[-1, 2]]"), HasSubstr("from 0"));
+TEST(Measured, MissesAcceptanceAltogether) {
+  const auto file = ParseYaml(kExperiment, "file.yaml");
   EXPECT_THAT(
-      error("rounds: 9", "rounds: 8"),
-      HasSubstr("expected a first count from 1 to `rounds` (8), found 9"));
-  EXPECT_THAT(error("draws: deterministic", "draws: odd"),
-              HasSubstr("independent, without_replacement or deterministic"));
-  EXPECT_THAT(error("weights: bf16, ", ""), HasSubstr("'weights'"));
-  EXPECT_THAT(error("rounds: 9", "rounds: 9, more: 1"), HasSubstr("'more'"));
-  EXPECT_THAT(ReadError(kExperiment,
-                        absl::StrCat(table, table.substr(table.find("  -")))),
-              HasSubstr("file.yaml:24:5: duplicate table: drafter b"));
+      std::string(
+          PlanCosts(ReadExperiment(*file, {}).value()).status().message()),
+      HasSubstr("the costs have no acceptance of a single drafter; `banyan "
+                "measure FILE --out costs.yaml` counts it"));
   EXPECT_THAT(ReadError(kExperiment, "acceptance: 3\n"),
-              HasSubstr("expected what `banyan fastest --acceptance` writes"));
+              HasSubstr("'acceptance' is now 'costs'"));
 }
 
 TEST(Measured, NeighboursNeedPredictions) {
@@ -335,28 +341,6 @@ TEST(Measured, NeighboursNeedPredictions) {
                 kTables),
       HasSubstr("file.yaml:5:23: compare: 'neighbours' needs `chains: "
                 "measured`"));
-}
-
-TEST(Acceptance, IsReadAsItWasWritten) {
-  const auto file = ParseYaml(kTables, "file.yaml");
-  const auto tables = ReadAcceptance(*file->Find("acceptance"));
-  ASSERT_TRUE(tables.ok()) << tables.status();
-  ASSERT_EQ(tables->size(), 2u);
-  const auto again = ReadAcceptance(*ParseYaml(ToYaml(*tables), "again.yaml"));
-  ASSERT_TRUE(again.ok()) << again.status();
-  for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_EQ((*tables)[i].key, (*again)[i].key);
-    EXPECT_EQ((*tables)[i].rounds, (*again)[i].rounds);
-    EXPECT_EQ((*tables)[i].reached, (*again)[i].reached);
-    EXPECT_EQ((*tables)[i].accepted, (*again)[i].accepted);
-  }
-  EXPECT_THAT((*tables)[1].ByDepth(),
-              ElementsAre(.8, .9, testing::DoubleEq(32. / 36)));
-  EXPECT_EQ((*tables)[1].Drafted(), .5);
-  EXPECT_THAT((*tables)[0].ByRank(),
-              ElementsAre(testing::DoubleEq(362. / 441),
-                          testing::DoubleEq(79. / 441 / 2),
-                          testing::DoubleEq(79. / 441 / 4)));
 }
 
 }  // namespace

@@ -61,9 +61,9 @@ std::string Length(const std::string& drafter, double temperature, int length,
 
 // The weak drafter is fastest with four tokens, the strong one with six.
 std::string Lengths() {
-  return absl::StrCat("compare:\n  chains:\n", Length("weak", 0, 4, 1.5),
-                      Length("strong", 0, 6, 2.5), Length("weak", 1, 2, 1.4),
-                      Length("strong", 1, 4, 1.2));
+  return absl::StrCat("compare:\n  chains:\n    chains:\n",
+                      Length("weak", 0, 4, 1.5), Length("strong", 0, 6, 2.5),
+                      Length("weak", 1, 2, 1.4), Length("strong", 1, 4, 1.2));
 }
 
 absl::StatusOr<Experiment> Read(const std::string& text) {
@@ -145,13 +145,13 @@ TEST(Opponents, OfADrafterMadeOfDraftersHaveItWhole) {
         weak, "}}\n    policy: {name: ", policy,
         "}\n    verifier: {name: multi_round}\n");
   };
-  const auto experiment =
-      Read(absl::StrCat("question: Does it?\ntarget: {directory: some/large}\n"
-                        "workload: {file: prompts.jsonl}\nmethods:\n",
-                        relayed("wide", "a", "expansion, branching: [3]"),
-                        relayed("deep", "b", "best_first, most_draws: 3"),
-                        relayed("other", "a", "expansion, branching: [2]"),
-                        "compare:\n  chains:\n", Length("relay", 1, 5, 1.5)));
+  const auto experiment = Read(absl::StrCat(
+      "question: Does it?\ntarget: {directory: some/large}\n"
+      "workload: {file: prompts.jsonl}\nmethods:\n",
+      relayed("wide", "a", "expansion, branching: [3]"),
+      relayed("deep", "b", "best_first, most_draws: 3"),
+      relayed("other", "a", "expansion, branching: [2]"),
+      "compare:\n  chains:\n    chains:\n", Length("relay", 1, 5, 1.5)));
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   EXPECT_THAT(Opponents(*experiment, "wide"),
               ElementsAre("reference chain-5 relay", "nodes chain-3 relay",
@@ -198,8 +198,8 @@ TEST(Opponents, TheExperimentSaysWhyTheReferenceIsOne) {
   EXPECT_EQ(choice(""), "plain decoding, since the experiment names no other");
   EXPECT_EQ(choice("reference: line"),
             "the method that the experiment names (compare.reference)");
-  EXPECT_THAT(choice("chains: [{target: large, drafter: line, temperature: 0, "
-                     "length: 2, speed: 1}]"),
+  EXPECT_THAT(choice("chains: {chains: [{target: large, drafter: line, "
+                     "temperature: 0, length: 2, speed: 1}]}"),
               testing::StartsWith("the chain of a rival's drafter that was "
                                   "fastest on other prompts"));
 }
@@ -212,9 +212,11 @@ TEST(Opponents, WhatCannotBeComparedIsRefused) {
       {"compare: {reference: lime}", "did you mean 'line'"},
       {"compare: {rivals: [trees]}", "did you mean 'tree'"},
       {"compare: {rival: [tree]}", "rival"},
-      {"compare: {chains: [{target: large}]}", "drafter"},
-      {"compare: {chains: [{target: a, drafter: b, temperature: 0, length: 0, "
-       "speed: 1}]}",
+      {"compare: {chains: {chains: [{target: large}]}}", "drafter"},
+      {"compare: {chains: [1]}", "a file of costs with `chains`"},
+      {"compare: {chains: {passes: [{ms: {1: 1}}]}}", "costs with `chains`"},
+      {"compare: {chains: {chains: [{target: a, drafter: b, temperature: 0, "
+       "length: 0, speed: 1}]}}",
        "'length' must lie between 1 and 4096"},
       {"  methods.line.policy.nodes: [1, 2]\ncompare: {reference: line}",
        "method line has 2 cells beside"}};

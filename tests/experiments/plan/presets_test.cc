@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "configs/loader/loader.h"
 #include "core/base/check.h"
@@ -23,7 +24,9 @@
 #include "decode/commit.h"
 #include "decode/sequence.h"
 #include "experiments/models/method_file.h"
+#include "experiments/plan/costs.h"
 #include "experiments/plan/params_edit.h"
+#include "experiments/plan/read_costs.h"
 #include "tests/experiments/preset_bench.h"
 #include "tests/experiments/preset_files.h"
 #include "tests/support/sanitized.h"
@@ -261,11 +264,14 @@ TEST(Auto, ReplayedOnAFlatCurveBeatsEveryChainByItsTrees) {
       {"auto", Preset("chain")}, {"eagle_auto", *std::move(eagle)}};
   for (const auto& [name, chain] : pairs) {
     const Params file = Preset(name);
-    double draft_ms = 0;
-    ASSERT_TRUE(
-        Convert(*file.Find("policy")->Find("calibration")->Find("draft_ms"),
-                draft_ms)
-            .ok());
+    const absl::StatusOr<Costs> costs =
+        ReadCosts(*file.Find("policy")->Find("target_ms"));
+    ASSERT_TRUE(costs.ok()) << costs.status();
+    const LevelCosts* level = BestLevel(
+        *costs, {.drafter = {.label = name == "auto" ? "pycode-draft-1"
+                                                     : "pycode-eagle3"}});
+    ASSERT_NE(level, nullptr);
+    const double draft_ms = level->ms;
     const double own = Replayed(bench, file, draft_ms);
     double best = 0;
     for (const char* gamma : {"1", "2", "3", "4", "5", "6", "8", "10"}) {

@@ -225,12 +225,12 @@ TEST_F(ReportTest, WritesToAFile) {
 TEST_F(ReportTest, PredictsTheSpeedAtStatedCosts) {
   const std::string file = OwnFolder() + "/gpu.yaml";
   WriteText(file,
-            "target_ms: {1: 10, 100: 11}\n"
-            "draft_ms: {small_model: 1, ngram: 0}\n");
+            "passes: [{ms: {1: 10, 100: 11}}]\n"
+            "levels: [{ms: {small_model: 1, ngram: 0}}]\n");
   const std::string option = "--curve " + file;
   const Outcome table = Report(option + " --reference chain");
   EXPECT_EQ(table.code, 0) << table.err;
-  EXPECT_THAT(table.err, HasSubstr("one target_ms is taken for 2 targets"));
+  EXPECT_THAT(table.err, HasSubstr("the same passes are taken for 2 targets"));
   EXPECT_THAT(
       table.out,
       AllOf(ContainsRegex(" speed +predicted by curve: gpu.yaml +predicted "
@@ -239,7 +239,7 @@ TEST_F(ReportTest, PredictsTheSpeedAtStatedCosts) {
                           "curve: gpu.yaml "),
             ContainsRegex("\nplain( [^\n]*)? 1\\.000 \\[1\\.000, 1\\.000\\]"),
             ContainsRegex("Predicted, not measured, by [^ ]*/gpu.yaml: a round "
-                          "takes target_ms at the nodes of its tree")));
+                          "takes a pass of the nodes of its tree")));
   EXPECT_THAT(Report(option + " --format markdown").out,
               AllOf(HasSubstr("| predicted by curve: gpu.yaml |"),
                     HasSubstr("\n\nPredicted, not measured, by ")));
@@ -264,8 +264,8 @@ TEST_F(ReportTest, PredictsTheSpeedAtStatedCosts) {
 TEST_F(ReportTest, PredictsTheSpeedOfStatedAcceptance) {
   const std::string file = OwnFolder() + "/gpu.yaml";
   const std::string costs =
-      "target_ms: {1: 10, 4: 12, 100: 100}\n"
-      "draft_ms: {small_model: 1, other: 0}\n";
+      "passes: [{ms: {1: 10, 4: 12, 100: 100}}]\n"
+      "levels: [{ms: {small_model: 1, other: 0}}]\n";
   // 1 + .8 + .5 + .2 tokens for 12 + 3 ms, where a plain token takes 10.
   const std::string eagle =
       "  eagle: {synthetic_acceptance_rates: [.8, .5, .2], "
@@ -314,11 +314,11 @@ TEST_F(ReportTest, PredictsTheSpeedOfStatedAcceptance) {
       "rejection_sample_method: strict}",
       "expected 'synthetic'");
   WriteText(file,
-            "target_ms: {1: 10, 100: 11}\n"
-            "draft_ms: {small_model: 1, ngram: 0}\n"
+            "passes: [{ms: {1: 10, 100: 11}}]\n"
+            "levels: [{ms: {small_model: 1, ngram: 0}}]\n"
             "rates: {a: {synthetic_acceptance_rates: [.5]}}\n");
   EXPECT_THAT(Report(option).err,
-              HasSubstr("expected 'drafter', whose draft_ms counts; known: "
+              HasSubstr("expected 'drafter', whose level counts; known: "
                         "ngram, small_model"));
 }
 
@@ -362,9 +362,10 @@ TEST_F(ReportTest, RefusesWhatIsNotThereWithTheNearestName) {
   expect_refused("no/such/path", "no/such/path");
   expect_refused("--curve no/such.yaml", "no/such.yaml");
   const std::string file = OwnFolder() + "/costs.yaml";
-  WriteText(file, "target_ms: {1: 2, 300: 3}\ndraft_ms: {ngram: 1}\n");
+  WriteText(file,
+            "passes: [{ms: {1: 2, 300: 3}}]\nlevels: [{ms: {ngram: 1}}]\n");
   expect_refused("--curve " + file,
-                 "costs.yaml:2:11: draft_ms has no cost for 'small_model'");
+                 "costs.yaml:2:23: `levels` have no cost for 'small_model'");
 }
 
 TEST_F(ReportTest, RefusesAMethodThatIsTwiceInAGroup) {
@@ -420,10 +421,11 @@ TEST_F(MachinesTest, AreEachAnswered) {
 }
 
 TEST_F(MachinesTest, HaveNoFastestChainInCommon) {
-  const Outcome fastest = RunProgram("fastest " + OwnFolder());
-  EXPECT_EQ(fastest.code, 2);
-  EXPECT_THAT(fastest.err,
-              HasSubstr("expected records of one machine, found 2"));
+  const Outcome counted = RunProgram("measure " + OwnFolder());
+  EXPECT_EQ(counted.code, 0) << counted.err;
+  EXPECT_THAT(counted.out,
+              AllOf(HasSubstr("machine: 2 machines\n"),
+                    HasSubstr("acceptance:\n"), Not(HasSubstr("chains:"))));
 }
 
 // Another experiment, made on another machine.

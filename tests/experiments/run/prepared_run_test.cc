@@ -26,13 +26,16 @@
 #include "core/prob/sampling_rule.h"
 #include "drafters/draft_vocabulary.h"
 #include "experiments/models/model_shelf.h"
+#include "experiments/plan/costs.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/read_experiment.h"
 #include "experiments/plan/resolve.h"
 #include "experiments/plan/workload.h"
+#include "experiments/records/machine.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/run/estimate.h"
 #include "experiments/run/prepared_cells.h"
+#include "experiments/run/run_context.h"
 #include "experiments/run/shard.h"
 #include "tests/experiments/preset_files.h"
 #include "tests/experiments/run_program.h"
@@ -187,13 +190,14 @@ TEST(PreparedRun, HasOneChainForADraftVocabularyFoundOrNamed) {
   };
   ModelShelf shelf(OneThread());
   const auto run = Prepare(
-      absl::StrCat(Head("prompts: 1"), "methods:\n  found: ", tree(""),
-                   "  named: ", tree(absl::StrCat(", vocabulary: ", list)),
-                   "  all: ", tree(", vocabulary: all"),
-                   "compare:\n  chains:\n    - {target: pycode-target, "
-                   "drafter: ",
-                   std::filesystem::path(small.path()).filename().string(),
-                   ", temperature: 1, length: 4, speed: 1}\n"),
+      absl::StrCat(
+          Head("prompts: 1"), "methods:\n  found: ", tree(""),
+          "  named: ", tree(absl::StrCat(", vocabulary: ", list)),
+          "  all: ", tree(", vocabulary: all"),
+          "compare:\n  chains:\n    chains:\n    - {target: pycode-target, "
+          "drafter: ",
+          std::filesystem::path(small.path()).filename().string(),
+          ", temperature: 1, length: 4, speed: 1}\n"),
       shelf);
   ASSERT_TRUE(run.ok()) << run.status();
   EXPECT_THAT(run->cells, SizeIs(6));  // two chains: of the list, and of all
@@ -237,7 +241,7 @@ TEST(RunEstimate, CountsThePassesOfEveryCell) {
         static_cast<double>(run->prompts[0].tokens.size()) * target;
     SlowSums backend;
     const auto shards =
-        EstimateShards(*run, 1, records::PROMPTS, backend, SteadyClock());
+        EstimateShards(*run, 1, records::PROMPTS, {}, backend, SteadyClock());
     EXPECT_TRUE(shards.ok()) << shards.status();
     const RunEstimate& seconds = shards->front();
     // Without what plain decoding takes, and without reading the prompt.
@@ -259,6 +263,50 @@ TEST(RunEstimate, CountsThePassesOfEveryCell) {
   expect(tree, 6, 2);
   // Of 6 nodes on 2 levels at most 5 paths of 3 rows.
   expect(tree + "    score: unmerged\n", 15, 2);
+}
+
+// What was measured on this machine comes before what the sizes of models say.
+TEST(RunEstimate, TakesCostsOfThisMachine) {
+  ModelShelf shelf(OneThread());
+  const auto run =
+      Prepare(Head("prompts: 1") +
+                  "limits: {max_new_tokens: 5}\n"
+                  "methods:\n"
+                  "  own:\n"
+                  "    models: {draft: {directory: models/pycode-draft-1}}\n"
+                  "    drafters: [{name: small_model, model: draft}]\n"
+                  "    policy: {name: chain, nodes: 3}\n"
+                  "    verifier: {name: multi_round}\n",
+              shelf);
+  ASSERT_TRUE(run.ok()) << run.status();
+  SlowSums backend;
+  const auto seconds = [&](const Costs& costs) {
+    return EstimateShards(*run, 1, records::PROMPTS, costs, backend,
+                          SteadyClock())
+        .value()
+        .front()
+        .most_s;
+  };
+  const auto costs = [](const std::string& machine) {
+    Costs measured;
+    const CostSetting setting = {.target = "pycode-target", .weights = "bf16"};
+    measured.passes.push_back({.setting = setting,
+                               .ms = {{1, 4e9}, {4, 8e9}},
+                               .from = {.machine = machine}});
+    measured.levels.push_back({.setting = setting,
+                               .drafter = "pycode-draft-1",
+                               .ms = 1e9,
+                               .from = {.machine = machine}});
+    return measured;
+  };
+  const double read = static_cast<double>(run->prompts[0].tokens.size()) *
+                      run->cells[0].target.model->facts().operations_per_token;
+  // Both read the prompt; then five rounds of one token, and five of a chain.
+  const double expected = 2 * read + 5 * 4e6 + 5 * (8e6 + 3 * 1e6);
+  const std::string here = MachineText(DescribeMachine(backend));
+  EXPECT_NEAR(seconds(costs(here)) / expected, 1, 1e-9);
+  EXPECT_EQ(seconds(costs("another")), seconds({}));
+  EXPECT_NE(seconds(costs(here)), seconds({}));
 }
 
 TEST(PreparedRun, KnowsWhichCellsCarryState) {

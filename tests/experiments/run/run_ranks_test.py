@@ -333,19 +333,19 @@ methods:
     def test_measured_costs_are_those_of_rank_0(self):
         self.write(tokens=16, temperature=0)
         # Of the same model, padded to another size.
-        acceptance = (ROOT / "configs/acceptance/pycode.yaml").read_text()
-        (self.folder / "acceptance.yaml").write_text(
-            acceptance.replace("pycode-110m", TARGET.name))
+        costs = (ROOT / "configs/costs/pycode.yaml").read_text()
+        (self.folder / "costs.yaml").write_text(
+            costs.replace("pycode-110m", TARGET.name))
         self.file.write_text(self.file.read_text() + f"""
   sized:
     models: {{draft: {{directory: {in_yaml(ROOT / 'models/pycode-draft-1')}}}}}
     drafters: [{{name: small_model, model: draft}}]
     policy:
       name: sequoia
-      calibration: !include {in_yaml(ROOT / 'configs/calibrations/pycode_draft_1.yaml')}
+      acceptance: !include {in_yaml(ROOT / 'configs/costs/2m.yaml')}
       nodes: measured
     verifier: {{name: without_replacement}}
-acceptance: !include acceptance.yaml
+costs: !include costs.yaml
 """)
         asked = mpirun(2, PROGRAM, "run", self.file, "--out", self.out, "--threads",
                        "1")

@@ -336,12 +336,11 @@ matrix:""")
         the machine would say now."""
         counted = self.folder / "counted"
         self.run_all(counted)
-        done = run("fastest", "--acceptance", counted,
-                   "--out", self.folder / "acceptance.yaml")
+        done = run("measure", counted, "--out", self.folder / "costs.yaml")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.file.write_text(
             EXPERIMENT.replace("workload:", "compare: {chains: measured}\n"
-                               "acceptance: !include acceptance.yaml\n"
+                               "costs: !include costs.yaml\n"
                                "workload:"))
         out = self.folder / "out"
         first = self.run_all(out, "--shard", "0/2")

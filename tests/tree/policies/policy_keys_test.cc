@@ -211,87 +211,12 @@ TEST(PolicyKeys, StaticTakesExactlyOneOfItsThreeForms) {
   EXPECT_THAT(ParentsOf("static {" + forms[2] + "}"), ElementsAre(-1, 0));
 }
 
-TEST(PolicyKeys, ACalibrationStandsForWhatItMeasured) {
-  EXPECT_THAT(ParentsOf("sequoia {calibration: {acceptance: [0.5]}, nodes: 1}"),
-              ElementsAre(-1, 0));
-  const struct {
-    const char* spec;
-    const char* named;
-  } kCases[] = {
-      {"sequoia {calibration: {tokens: 1}, nodes: 1}", "has no 'acceptance'"},
-      {"sequoia {calibration: {acceptance: [0.5]}, acceptance: [0.5], "
-       "nodes: 1}",
-       "and 'acceptance' exclude each other"},
-      {"sequoia {calibration: {acceptance: [0.5], acceptanse: 1}, nodes: 1}",
-       "acceptanse"},
-      {"sequoia {calibration: {acceptance: half}, nodes: 1}", "list"},
-  };
-  for (const auto& [spec, named] : kCases)
-    EXPECT_THAT(std::string(Build(spec).message()), testing::HasSubstr(named));
-}
-
-// Also what no policy reads: the file is then not what it says.
-TEST(PolicyKeys, ACalibrationSaysWhatCalibrateWrites) {
-  const auto told = [](const std::string& keys) {
-    return std::string(Build("sequoia {calibration: {acceptance: [0.5], " +
-                             keys + "}, nodes: 1}")
-                           .message());
-  };
-  EXPECT_EQ(
-      told("drafter: d, verifier: v, draws: deterministic, temperature: 0, "
-           "tokens: 9, nodes: 2, accepted: [1], acceptance_low: [0.1], "
-           "acceptance_high: [1], draft_ms: 0.1, positions: [2], "
-           "hits: [[1, 1]], accuracies: [[0.5, 0.5]]"),
-      "");
-  // Shares are written with four digits.
-  EXPECT_EQ(told("nodes: 10001, accepted: [5001]"), "");
-  EXPECT_EQ(told("accuracies: [[0.3333]], positions: [3], hits: [[1]]"), "");
-  // A rank that was never accepted, a calibration of no text.
-  EXPECT_EQ(told("tokens: 0, nodes: 0, accepted: [0], positions: [0]"), "");
-  const struct {
-    const char* keys;
-    const char* named;
-  } kCases[] = {
-      {"drafter: [a]", "expected"},
-      {"nodes: 100, accepted: [51]", "rank by rank"},
-      {"nodes: 9675, accepted: [4838]", "rank by rank"},  // writes 0.5001
-      {"nodes: 100, accepted: [50, 1]", "rank by rank"},
-      {"nodes: 0, accepted: [1]", "rank by rank"},
-      {"accuracies: [[0.5]], positions: [100], hits: [[51]]", "head by head"},
-      {"accuracies: [[0.5]], positions: [100, 9], hits: [[50]]",
-       "head by head"},
-      {"verifier: ''", "'verifier' must be a name"},
-      {"draws: lawless", "'draws' must be one of independent, "},
-      {"temperature: -1", "'temperature' must not be negative"},
-      {"tokens: many", "many"},
-      {"tokens: -1", "'tokens' must not be negative"},
-      {"nodes: 1.5", "1.5"},
-      {"accepted: [-1]", "'accepted' must be numbers that are not negative"},
-      {"positions: 3", "3"},
-      {"hits: [3]", "3"},
-      {"accuracies: [a]", "a"},
-      {"acceptance_low: [1.5]", "'acceptance_low' must be shares from 0 to 1"},
-      {"acceptance_high: [.nan]", "acceptance_high"},
-      {"acceptance_high: [0.5, 0.5]",
-       "'acceptance_high' must have 1 number, as acceptance has"},
-      {"draft_ms: fast", "fast"},
-  };
-  for (const auto& [keys, named] : kCases)
-    EXPECT_THAT(told(keys), testing::AllOf(testing::HasSubstr(named),
-                                           testing::HasSubstr(":1:")))
-        << keys;
-}
-
 // A level that costs a hundred passes is not drafted.
-TEST(PolicyKeys, DraftTimesOfACalibrationGiveWayToTheSectionsOwn) {
-  const std::string target = "nodes: 1, target_ms: {1: 1, 2: 1}";
-  EXPECT_THAT(
-      ParentsOf("sequoia {calibration: {acceptance: [0.5]}, " + target + "}"),
-      ElementsAre(-1, 0));
-  const std::string slow =
-      "sequoia {calibration: {acceptance: [0.5], draft_ms: 100}, " + target;
-  EXPECT_THAT(ParentsOf(slow + "}"), ElementsAre(-1));
-  EXPECT_THAT(ParentsOf(slow + ", draft_ms: 0}"), ElementsAre(-1, 0));
+TEST(PolicyKeys, LevelsThatCostTooMuchAreNotDrafted) {
+  const std::string target =
+      "sequoia {acceptance: [0.5], nodes: 1, target_ms: {1: 1, 2: 1}";
+  EXPECT_THAT(ParentsOf(target + "}"), ElementsAre(-1, 0));
+  EXPECT_THAT(ParentsOf(target + ", draft_ms: 100}"), ElementsAre(-1));
 }
 
 TEST(PolicyKeys, AShapeThatDependsOnTheDrawsCannotBePlanned) {

@@ -1,0 +1,25 @@
+// Names of a cell's target and of kinds of draws.
+#ifndef BANYAN_EXPERIMENTS_RECORDS_CELL_NAMES_H_
+#define BANYAN_EXPERIMENTS_RECORDS_CELL_NAMES_H_
+
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "experiments/records/record.pb.h"
+
+namespace banyan {
+
+// The target's name, or else its directory.
+inline std::string TargetName(const records::Cell& cell) {
+  return cell.target().name().empty() ? cell.target().directory()
+                                      : cell.target().name();
+}
+
+// "independent", "without_replacement", "deterministic".
+inline std::string DrawKindName(records::DrawKind kind) {
+  return absl::AsciiStrToLower(records::DrawKind_Name(kind));
+}
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_RECORDS_CELL_NAMES_H_
