@@ -164,7 +164,7 @@ Table AcceptanceTableOf(const Costs& costs) {
   for (const AcceptanceTable& own : costs.acceptance) {
     const bool alone = own.drafters.size() == 1;
     std::vector<std::string> labels;
-    for (const TableDrafter& drafter : own.drafters)
+    for (const CountedDrafter& drafter : own.drafters)
       labels.push_back(Visible(drafter.label));
     section.rows.push_back(
         {absl::StrJoin(labels, " + "),

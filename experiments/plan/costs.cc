@@ -114,7 +114,7 @@ std::string HeadOf(const std::string& title) {
 }
 
 // 0 for the drafter itself, 1 for one of its kind.
-std::optional<double> MisfitOf(const TableDrafter& has,
+std::optional<double> MisfitOf(const CountedDrafter& has,
                                const CostQuestion& question) {
   if (question.drafter.label.empty() || has.label == question.drafter.label)
     return 0;
@@ -206,7 +206,7 @@ const AcceptanceTable* BestAcceptance(const Costs& costs,
       costs.acceptance,
       [&](const AcceptanceTable& table) -> std::optional<Misfit> {
         if (!IsOfOne(table)) return std::nullopt;
-        const TableDrafter& drafter = table.drafters.front();
+        const CountedDrafter& drafter = table.drafters.front();
         const std::optional<double> of = MisfitOf(drafter, question);
         if (!of.has_value()) return std::nullopt;
         return MisfitOf(*of, table.setting, drafter.draws, question);
@@ -227,7 +227,7 @@ const LevelCosts* BestLevel(const Costs& costs, const CostQuestion& question) {
                                     question.drafter.kind,
                                     HeadOf(question.drafter.kind)};
   for (const AcceptanceTable& table : costs.acceptance)
-    for (const TableDrafter& drafter : table.drafters)
+    for (const CountedDrafter& drafter : table.drafters)
       if (drafter.kind == names[2]) names.push_back(drafter.label);
   names.push_back(kAnyDrafter);
   const bool any =

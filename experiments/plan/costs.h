@@ -76,19 +76,19 @@ struct CandidateCounts {
 };
 
 // A drafter of a table, as methods and as the catalogue call it.
-struct TableDrafter {
+struct CountedDrafter {
   std::string label;  // DrafterLabel
   std::string kind;   // small_model
   std::string draws;  // independent
 
-  bool operator==(const TableDrafter&) const = default;
+  bool operator==(const CountedDrafter&) const = default;
 };
 
 // How often the tokens of drafters are accepted that draft one tree together.
 struct AcceptanceTable {
   CostSetting setting;
-  std::vector<TableDrafter> drafters;  // in the order of the trunks
-  std::int64_t rounds = 0;             // those in which nothing was drafted too
+  std::vector<CountedDrafter> drafters;  // in the order of the trunks
+  std::int64_t rounds = 0;  // those in which nothing was drafted too
   std::vector<CandidateCounts> counts;
   Provenance from;
   Origin place;
@@ -108,7 +108,7 @@ struct AcceptanceTable {
 // whatever the heads before it guessed.
 struct HeadTable {
   CostSetting setting;
-  TableDrafter drafter;
+  CountedDrafter drafter;
   std::vector<std::int64_t> positions;          // by head
   std::vector<std::vector<std::int64_t>> hits;  // by head and rank
   Provenance from;
@@ -146,7 +146,7 @@ struct CostQuestion {
   std::string memory;
   std::optional<double> temperature;
   int batch = 1;
-  TableDrafter drafter;
+  CountedDrafter drafter;
 };
 
 // The table of one drafter that fits in all that is known. The error says what

@@ -127,7 +127,7 @@ std::vector<OneDrafter> EachAlone(const MethodSpec& method,
   return each;
 }
 
-TableDrafter InTables(const OneDrafter& drafter) {
+CountedDrafter InTables(const OneDrafter& drafter) {
   return {.label = drafter.label, .kind = DrafterTitle(drafter.section)};
 }
 

@@ -29,7 +29,7 @@ std::vector<OneDrafter> EachAlone(const MethodSpec& method,
                                   const std::string& target);
 
 // The drafter as it stands in tables of costs, but for the kind of its draws.
-TableDrafter InTables(const OneDrafter& drafter);
+CountedDrafter InTables(const OneDrafter& drafter);
 
 // PolicySpec::PutStatedCosts of every policy that leaves nothing to the
 // machine. The question's drafter is each trunk's own.

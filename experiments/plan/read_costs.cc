@@ -130,7 +130,7 @@ absl::Status ReadLevels(const Params& item, const Provenance& from,
 }
 
 // A drafter is of the kind that it is called, unless `kinds` say otherwise.
-absl::StatusOr<std::vector<TableDrafter>> ReadDrafters(
+absl::StatusOr<std::vector<CountedDrafter>> ReadDrafters(
     const Params& item, std::vector<std::string> labels,
     std::vector<std::string> kinds, const std::vector<std::string>& draws) {
   if (labels.empty()) return item.Error("acceptance: expected a drafter");
@@ -140,7 +140,7 @@ absl::StatusOr<std::vector<TableDrafter>> ReadDrafters(
         "acceptance: expected as many draws and kinds as there are drafters (",
         labels.size(), ")"));
   const std::vector<absl::string_view> known = DrawNames();
-  std::vector<TableDrafter> drafters;
+  std::vector<CountedDrafter> drafters;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (std::find(known.begin(), known.end(), draws[i]) == known.end())
       return item.Find("draws")->Expected(EitherOf(known));
@@ -299,7 +299,7 @@ absl::Status AddAcceptance(const Params& item, AcceptanceTable table,
       return item.Error(absl::StrCat(
           "acceptance: a second table of ",
           absl::StrJoin(table.drafters, " and ",
-                        [](std::string* out, const TableDrafter& drafter) {
+                        [](std::string* out, const CountedDrafter& drafter) {
                           absl::StrAppend(out, drafter.label, " (",
                                           drafter.draws, ")");
                         }),
@@ -477,7 +477,7 @@ void Write(const std::vector<AcceptanceTable>& tables, TableWriter& to) {
     std::vector<std::string> labels;
     std::vector<std::string> kinds;
     std::vector<std::string> draws;
-    for (const TableDrafter& drafter : table.drafters) {
+    for (const CountedDrafter& drafter : table.drafters) {
       labels.push_back(drafter.label);
       kinds.push_back(drafter.kind);
       draws.push_back(drafter.draws);

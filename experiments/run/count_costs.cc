@@ -54,11 +54,11 @@ std::string KindOf(const records::Trunk& trunk) {
 
 // Older records do not name the drafters of trunks: one alone is called as its
 // model's folder.
-TableDrafter DrafterOf(const records::Cell& cell, int number) {
+CountedDrafter DrafterOf(const records::Cell& cell, int number) {
   const records::Trunk& trunk = cell.trunks(number);
-  TableDrafter drafter = {.label = trunk.label(),
-                          .kind = KindOf(trunk),
-                          .draws = DrawKindName(trunk.draws())};
+  CountedDrafter drafter = {.label = trunk.label(),
+                            .kind = KindOf(trunk),
+                            .draws = DrawKindName(trunk.draws())};
   if (drafter.label.empty())
     drafter.label = cell.models_size() >= 1 && cell.trunks_size() == 1
                         ? DrafterLabel(trunk.drafter(),
@@ -218,7 +218,7 @@ absl::Status AcceptanceCounter::Add(const records::Cell& cell,
     return absl::InvalidArgumentError(absl::StrCat(
         "cells '", at->cell, "' and '", cell.name(), "' have drafters called ",
         absl::StrJoin(at->table.drafters, ", ",
-                      [](std::string* out, const TableDrafter& drafter) {
+                      [](std::string* out, const CountedDrafter& drafter) {
                         out->append(drafter.label);
                       }),
         " with other options or models; count them in runs of their own"));

@@ -92,8 +92,8 @@ void CheckJson(const JsonValue& json) {
 
 StatedCosts MadeCosts() {
   const ScratchFile file(".yaml",
-                         "target_ms: {1: 1, 64: 2}\n"
-                         "draft_ms: {small_model: 0.25, other: 0}\n");
+                         "passes: [{ms: {1: 1, 64: 2}}]\n"
+                         "levels: [{ms: {small_model: 0.25, other: 0}}]\n");
   return ReadStatedCosts(file.path()).value();
 }
 

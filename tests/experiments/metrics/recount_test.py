@@ -388,7 +388,7 @@ class RecountTest(unittest.TestCase):
             folder = pathlib.Path(name)
             run(MAKE_RECORDS, folder / "run.banyan")
             (folder / "costs.yaml").write_text(json.dumps(
-                {"target_ms": PASS_MS, "draft_ms": LEVEL_MS}))
+                {"passes": [{"ms": PASS_MS}], "levels": [{"ms": LEVEL_MS}]}))
             text = run(BANYAN, "report", folder, "--format", "csv",
                        "--curve", folder / "costs.yaml")
             by_cell = collections.defaultdict(list)

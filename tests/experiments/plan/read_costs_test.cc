@@ -238,9 +238,9 @@ levels:
     const AcceptanceTable* table = BestAcceptance(*costs, question);
     return table == nullptr ? -1 : table->counts[0].accepted[0];
   };
-  const TableDrafter one = {.label = "one", .kind = "small_model"};
-  const TableDrafter two = {.label = "two", .kind = "small_model"};
-  const TableDrafter own = {.label = "mine", .kind = "small_model"};
+  const CountedDrafter one = {.label = "one", .kind = "small_model"};
+  const CountedDrafter two = {.label = "two", .kind = "small_model"};
+  const CountedDrafter own = {.label = "mine", .kind = "small_model"};
   EXPECT_EQ(accepted({.target = "b", .temperature = 1, .drafter = one}), 1);
   EXPECT_EQ(accepted({.target = "b", .temperature = 1, .drafter = two}), 2);
   EXPECT_EQ(accepted({.target = "b", .temperature = .7, .drafter = two}), 3);

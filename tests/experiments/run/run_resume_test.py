@@ -374,7 +374,7 @@ matrix:""")
         done = run("run", self.file, "--out", self.folder / "other",
                    "--set", "sampling.temperature=0.3", "--set", "matrix={}")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("no table of temperature 0.3 for drafter", done.stderr)
+        self.assertIn("no acceptance of temperature 0.3 for drafter", done.stderr)
 
     def test_an_empty_file_of_a_run_that_begins_is_left_to_it(self):
         out = self.folder / "out"
