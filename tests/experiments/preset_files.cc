@@ -67,6 +67,10 @@ Params Preset(const std::string& name) {
   auto flat = WithValue(*file, "policy.target_ms",
                         *ParseYaml("{1: 1, 65: 1.1}", "flat"));
   Check(flat.ok(), flat.status().message());
+  // The level's time stays that of the costs.
+  flat = WithValue(*flat, "policy.draft_ms",
+                   *file->Find("policy")->Find("target_ms"));
+  Check(flat.ok(), flat.status().message());
   return *std::move(flat);
 }
 

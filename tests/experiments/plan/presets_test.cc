@@ -265,7 +265,7 @@ TEST(Auto, ReplayedOnAFlatCurveBeatsEveryChainByItsTrees) {
   for (const auto& [name, chain] : pairs) {
     const Params file = Preset(name);
     const absl::StatusOr<Costs> costs =
-        ReadCosts(*file.Find("policy")->Find("target_ms"));
+        ReadCosts(*file.Find("policy")->Find("draft_ms"));
     ASSERT_TRUE(costs.ok()) << costs.status();
     const LevelCosts* level = BestLevel(
         *costs, {.drafter = {.label = name == "auto" ? "pycode-draft-1"
