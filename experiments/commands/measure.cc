@@ -26,7 +26,7 @@
 #include "experiments/commands/shared/token_input.h"
 #include "experiments/commands/shared/warnings.h"
 #include "experiments/plan/costs.h"
-#include "experiments/plan/read_costs.h"
+#include "experiments/plan/write_costs.h"
 #include "experiments/records/machine.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"

@@ -145,9 +145,10 @@ Table LevelTable(const Costs& costs) {
                  .text_columns = 3};
   Table::Section& section = table.sections.emplace_back();
   for (const LevelCosts& level : costs.levels) {
-    const PassCosts* passes = BestPasses(
-        costs,
-        {.target = level.setting.target, .weights = level.setting.weights});
+    const PassCosts* passes =
+        BestPasses(costs, {.target = level.setting.target,
+                           .weights = level.setting.weights,
+                           .memory = level.setting.memory});
     section.rows.push_back(
         {Visible(level.drafter), level.draws, Visible(level.setting.target),
          TemperatureText(level.setting), absl::StrFormat("%.4f", level.ms),

@@ -109,20 +109,20 @@ const Table* BestOf(const std::vector<Table>& tables,
   return best;
 }
 
-std::string HeadOf(const std::string& title) {
-  return title.substr(0, title.find('('));
-}
-
 // 0 for the drafter itself, 1 for one of its kind.
 std::optional<double> MisfitOf(const CountedDrafter& has,
                                const CostQuestion& question) {
   if (question.drafter.label.empty() || has.label == question.drafter.label)
     return 0;
-  if (has.kind == HeadOf(question.drafter.kind)) return 1;
+  if (has.kind == KindOf(question.drafter.kind)) return 1;
   return std::nullopt;
 }
 
 }  // namespace
+
+std::string KindOf(const std::string& title) {
+  return title.substr(0, title.find('('));
+}
 
 double AcceptanceTable::Drafted() const {
   for (const CandidateCounts& one : counts)
@@ -225,7 +225,7 @@ const HeadTable* BestHeads(const Costs& costs, const CostQuestion& question) {
 const LevelCosts* BestLevel(const Costs& costs, const CostQuestion& question) {
   std::vector<std::string> names = {question.drafter.label,
                                     question.drafter.kind,
-                                    HeadOf(question.drafter.kind)};
+                                    KindOf(question.drafter.kind)};
   for (const AcceptanceTable& table : costs.acceptance)
     for (const CountedDrafter& drafter : table.drafters)
       if (drafter.kind == names[2]) names.push_back(drafter.label);

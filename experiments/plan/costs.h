@@ -75,6 +75,10 @@ struct CandidateCounts {
   std::vector<std::int64_t> accepted;
 };
 
+// Returns the name in the catalogue that a drafter's title (DrafterTitle)
+// begins with: "relay" of "relay(small_model, ngram)".
+std::string KindOf(const std::string& title);
+
 // A drafter of a table, as methods and as the catalogue call it.
 struct CountedDrafter {
   std::string label;  // DrafterLabel

@@ -16,8 +16,6 @@
 #ifndef BANYAN_EXPERIMENTS_PLAN_READ_COSTS_H_
 #define BANYAN_EXPERIMENTS_PLAN_READ_COSTS_H_
 
-#include <string>
-
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
 #include "experiments/plan/costs.h"
@@ -31,10 +29,6 @@ bool IsCosts(const Params& value);
 // and column, on keys and numbers that cannot be, and on two tables of
 // acceptance for one setting and the same drafters.
 absl::StatusOr<Costs> ReadCosts(const Params& value);
-
-// Returns what ReadCosts reads, but for `rates`. `from` stands once, at the
-// head, for all tables that come from there.
-std::string ToYaml(const Costs& costs, const Provenance& from);
 
 }  // namespace banyan
 

@@ -48,16 +48,12 @@ bool IsChain(const records::Cell& cell) {
          !cell.trunks(0).adapts();
 }
 
-std::string KindOf(const records::Trunk& trunk) {
-  return trunk.drafter().substr(0, trunk.drafter().find('('));
-}
-
 // Older records do not name the drafters of trunks: one alone is called as its
 // model's folder.
 CountedDrafter DrafterOf(const records::Cell& cell, int number) {
   const records::Trunk& trunk = cell.trunks(number);
   CountedDrafter drafter = {.label = trunk.label(),
-                            .kind = KindOf(trunk),
+                            .kind = KindOf(trunk.drafter()),
                             .draws = DrawKindName(trunk.draws())};
   if (drafter.label.empty())
     drafter.label = cell.models_size() >= 1 && cell.trunks_size() == 1
@@ -71,13 +67,6 @@ CostSetting SettingOf(const records::Cell& cell) {
   return {.target = TargetName(cell),
           .weights = cell.target().weights(),
           .temperature = cell.temperature()};
-}
-
-// The depth of a node that is the root or on the accepted path.
-int DepthOf(const records::Round& round, int node) {
-  if (node == 0) return 0;
-  const auto at = std::find(round.path().begin(), round.path().end(), node);
-  return static_cast<int>(at - round.path().begin()) + 1;
 }
 
 // A draw at a node that was judged: of which trunk, and which of its own there.
@@ -132,11 +121,11 @@ void Count(int rank, std::vector<std::int64_t>& counts) {
   ++counts[at];
 }
 
-// Draws are judged in the order of time until one is accepted.
-void CountNode(const records::Round& round, int node, int accepted,
+// Draws, which lead to `depth`, are judged in the order of time until one is
+// accepted.
+void CountNode(const records::Round& round, int node, int depth, int accepted,
                AcceptanceTable& table) {
   const std::vector<Judged> draws = DrawsAt(round, node);
-  const int depth = DepthOf(round, node) + 1;
   for (const Judged& draw : draws) {
     CandidateCounts& counts =
         CountsOf(draw.list->trunk(), depth, AlsoOf(draws, draw), table);
@@ -151,11 +140,12 @@ void CountNode(const records::Round& round, int node, int accepted,
 void CountRound(const records::Round& round, AcceptanceTable& table) {
   ++table.rounds;
   int node = 0;
+  int depth = 1;
   for (const int accepted : round.path()) {
-    CountNode(round, node, accepted, table);
+    CountNode(round, node, depth++, accepted, table);
     node = accepted;
   }
-  CountNode(round, node, -1, table);
+  CountNode(round, node, depth, -1, table);
 }
 
 // Rows by drafter, depth and `also`.

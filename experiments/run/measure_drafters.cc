@@ -38,8 +38,9 @@ absl::StatusOr<std::vector<records::PromptRecord>> DecodeAll(
   return DecodeAsked(*open, asked, (*open).stop);
 }
 
-// A text that is the same for cells that draft the same trees of the same
-// draws: at temperature 0 methods of several kinds of draws do.
+// Returns a text that is the same for cells of one drafter that draft the same
+// chain or tree of the same draws: at temperature 0 methods of several kinds of
+// draws do.
 std::string DraftsOf(const records::Cell& cell) {
   std::string drafts =
       absl::StrCat(cell.target().directory(), "\n", cell.target().weights(),
@@ -147,11 +148,14 @@ absl::StatusOr<Costs> MeasureDrafters(const DrafterTask& task) {
   std::set<std::string> seen;
   for (std::size_t i = 0; i < run.cells.size(); ++i) {
     task.counting(static_cast<int>(i), static_cast<int>(run.cells.size()));
-    if (!seen.insert(DraftsOf(run.cells[i].description)).second) continue;
+    const records::Cell& cell = run.cells[i].description;
+    if (run.cells[i].setting != i ||
+        (cell.trunks_size() == 1 && !seen.insert(DraftsOf(cell)).second))
+      continue;
     BANYAN_ASSIGN_OR_RETURN(const std::vector<records::PromptRecord> records,
                             DecodeAll(run.cells[i], run));
     for (const records::PromptRecord& record : records)
-      BANYAN_RETURN_IF_ERROR(counter.Add(run.cells[i].description, record));
+      BANYAN_RETURN_IF_ERROR(counter.Add(cell, record));
   }
   costs.acceptance = counter.Tables();
   if (costs.acceptance.empty())

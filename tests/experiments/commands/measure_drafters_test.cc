@@ -139,6 +139,37 @@ TEST(MeasureDrafters, CountsMergedCandidates) {
   EXPECT_GT(accepted, 0);
 }
 
+// A head's candidates are its likeliest tokens in their order, whatever kind of
+// draws its method has.
+TEST(MeasureDrafters, CountsTheSameHeadsWhateverAMethodDraws) {
+  const std::string method = WriteTestFile(
+      absl::StrCat("models: {heads: {heads: ",
+                   std::filesystem::absolute("models/pycode-medusa").string(),
+                   "}}\ndrafters: [{name: medusa, heads: heads}]\n"
+                   "policy: {name: chain, nodes: 4, draws: independent}\n"
+                   "verifier: {name: multi_round}\n"),
+      ".yaml");
+  const auto heads = [&](const std::string& draws) {
+    const std::string out = WriteTestFile("", ".out.yaml");
+    const Outcome outcome = RunProgram(absl::StrCat(
+        "measure ", method,
+        " --model models/pycode-target --batch 1 --rounds 1 --levels 2 "
+        "--prompts 3 --max-new-tokens 24 --temperature 1 --workload "
+        "experiments/workloads/pycode.jsonl --set methods.*.policy.draws=",
+        draws, " --out ", out));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const Costs costs = Load(out);
+    EXPECT_EQ(costs.heads.size(), 1U);
+    EXPECT_EQ(costs.acceptance.at(0).drafters.at(0).draws, draws);
+    return costs.heads.empty() ? HeadTable() : costs.heads[0];
+  };
+  const HeadTable ranked = heads("deterministic");
+  const HeadTable drawn = heads("independent");
+  EXPECT_EQ(drawn.positions, ranked.positions);
+  EXPECT_EQ(drawn.hits, ranked.hits);
+  EXPECT_GT(ranked.hits.at(0).at(0), ranked.hits.at(0).at(3));
+}
+
 // At temperature 0 the draws of both methods are the likeliest tokens: rounds
 // that are the same count once.
 TEST(MeasureDrafters, CountsEachTreeOnce) {
@@ -171,6 +202,22 @@ TEST(MeasureDrafters, CountsEachTreeOnce) {
   ASSERT_EQ(both.acceptance.size(), 1U);
   EXPECT_EQ(both.acceptance[0].rounds, once.acceptance[0].rounds);
   EXPECT_EQ(both.levels.size(), 1U);
+  // Two sizes of a merged tree are two trees.
+  const std::string merged = absl::StrCat(
+      "  m:\n    preset: ", presets, "/merged_heads.yaml\n", "    trunks:\n");
+  const auto trunks = [](int nodes) {
+    std::string text;
+    for (int i = 0; i < 4; ++i)
+      absl::StrAppend(&text, "      - {drafter: ", i,
+                      ", policy: {name: chain, nodes: ", nodes, "}}\n");
+    return text;
+  };
+  const auto rounds = [&](const std::string& methods) {
+    return measured(methods).acceptance.back().rounds;
+  };
+  const std::string short_one = merged + trunks(1);
+  const std::string long_one = absl::StrCat("  n", merged.substr(3), trunks(3));
+  EXPECT_EQ(rounds(short_one + long_one), rounds(short_one) + rounds(long_one));
 }
 
 // As the same prompts in the tokens that `generate --chat` gives them.

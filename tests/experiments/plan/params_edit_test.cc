@@ -32,5 +32,21 @@ TEST(ParamsEdit, ReachesIntoMapsAndLists) {
   EXPECT_THAT(at("a.b.0.c"), HasSubstr("goes into '1'"));
 }
 
+// The tables of one file are not mixed with those of another.
+TEST(ParamsEdit, OverlaysCostsAsAWhole) {
+  const Params base = Parse(
+      "{name: sequoia, levels: 3, target_ms: {passes: [{ms: {1: 2}}], levels: "
+      "[{ms: {a: 1}}]}}");
+  const Params over =
+      Overlay(base, Parse("{target_ms: {passes: [{ms: {1: 4}}]}, nodes: 2}"));
+  EXPECT_EQ(over.Find("target_ms")->Find("levels"), nullptr);
+  EXPECT_NE(over.Find("name"), nullptr);
+  const Params listed =
+      Overlay(base, Parse("{acceptance: [{passes: [{ms: {1: 4}}]}]}"));
+  EXPECT_NE(listed.Find("name"), nullptr) << "a policy that lists costs";
+  const Params curve = Overlay(base, Parse("{target_ms: {1: 5}}"));
+  EXPECT_EQ(curve.Find("target_ms")->entries().size(), 1U);
+}
+
 }  // namespace
 }  // namespace banyan

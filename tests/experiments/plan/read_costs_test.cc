@@ -16,6 +16,7 @@
 #include "core/base/params.h"
 #include "experiments/plan/costs.h"
 #include "experiments/plan/policy_spec.h"
+#include "experiments/plan/write_costs.h"
 
 namespace banyan {
 namespace {
