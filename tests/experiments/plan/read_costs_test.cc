@@ -286,6 +286,21 @@ constexpr char kSmall[] =
     "passes: [{ms: {1: 2, 5: 3}}], levels: [{ms: {eagle: 7}}], "
     "heads: [{drafter: a, kind: eagle, positions: [3], hits: [[1]]}]}";
 
+// Six draws of a sixth each, to four places, would be more than all.
+TEST(Costs, GiveSharesOfAtMostOne) {
+  PolicySpec spec(*ParseYaml(
+      "{name: sequoia, nodes: 4, acceptance: {acceptance: [{drafters: [a], "
+      "draws: [independent], rounds: 6, counts: [{depth: 1, judged: [6, 5, 4, "
+      "3, 2, 1], accepted: [1, 1, 1, 1, 1, 1]}]}]}}",
+      "policy.yaml"));
+  std::vector<std::string> notes;
+  ASSERT_TRUE(spec.PutStatedCosts({}, notes).ok());
+  std::vector<double> shares;
+  ASSERT_TRUE(Convert(*spec.section().Find("acceptance"), shares).ok());
+  EXPECT_THAT(shares,
+              ElementsAre(.1667, .1667, .1667, .1667, .1667, DoubleEq(.1665)));
+}
+
 TEST(Costs, GiveAPolicyItsNumbers) {
   const auto put = [](const std::string& policy, const CostQuestion& question,
                       std::vector<std::string>& notes) {
