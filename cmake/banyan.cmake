@@ -37,8 +37,8 @@ function(banyan_library name)
   set_property(GLOBAL APPEND PROPERTY BANYAN_DEPS ${abseil} ${ARG_DEPS})
 endfunction()
 
-# A test calls what is optimised more than it computes. So do the rooms around the
-# records, where the sanitizer build spends its time on optimisation.
+# A test calls what is optimised more than it computes. So do the rooms that read
+# files and records, where the sanitizer build spends its time on optimisation.
 set(BANYAN_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
 set(BANYAN_COLD_OPTIONS $<$<CONFIG:RelWithDebInfo>:-O0>)
 

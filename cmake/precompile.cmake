@@ -47,3 +47,5 @@ set(BANYAN_COMMON_LINKS absl::function_ref absl::status absl::statusor
     absl::strings absl::str_format absl::span)
 banyan_precompiled(banyan_common LINKS ${BANYAN_COMMON_LINKS}
                    HEADERS ${BANYAN_COMMON_HEADERS})
+banyan_precompiled(banyan_common_cold LINKS ${BANYAN_COMMON_LINKS}
+                   OPTIONS ${BANYAN_COLD_OPTIONS} HEADERS ${BANYAN_COMMON_HEADERS})
