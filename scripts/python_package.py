@@ -6,7 +6,7 @@
 
 - python/banyan_records/record_pb2.py: by protoc, from experiments/records/record.proto.
 - The tables of columns in python/README.md, between `<!-- columns of X -->` and
-  `<!-- end -->`: from python/banyan_records/tables.py and summary.py.
+  `<!-- end -->`: from python/banyan_records/tables.py and report.py.
 
 Needs protoc and Python's protobuf, which scripts/setup installs.
 """
@@ -39,13 +39,13 @@ def module(protoc):
 def column_tables():
     """Markdown by the table's name."""
     sys.path.insert(0, str(ROOT / "python"))
-    from banyan_records import summary, tables
+    from banyan_records import report, tables
     columns = {
         "every table": tables.OF_CELL + tables.OF_PROMPT,
         "prompts": tables.PROMPTS,
         "rounds": tables.ROUNDS,
         "nodes": tables.NODES,
-        "summary": summary.COLUMNS,
+        "summary": sys.modules["banyan_records.report"].COLUMNS,
     }
     return {name: "\n".join(
         ["| column | type | unit | |", "| --- | --- | --- | --- |"] +

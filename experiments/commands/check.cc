@@ -25,6 +25,7 @@
 #include "experiments/commands/shared/open_experiment.h"
 #include "experiments/commands/shared/warnings.h"
 #include "experiments/models/model_shelf.h"
+#include "experiments/records/cell_names.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/run/duration_text.h"
 #include "experiments/run/estimate.h"
@@ -111,8 +112,9 @@ absl::Status PrintText(const Options& options,
                        const std::shared_ptr<const Clock>& clock,
                        const OpenedExperiment& opened) {
   std::cout << Visible(opened.experiment.question) << "\n\n"
-            << Counted(static_cast<std::int64_t>(opened.run.cells.size()),
-                       "cell")
+            << Counted(
+                   static_cast<std::int64_t>(opened.experiment.cells.size()),
+                   "cell")
             << " on "
             << Counted(static_cast<std::int64_t>(opened.run.prompts.size()),
                        "prompt")
@@ -120,6 +122,7 @@ absl::Status PrintText(const Options& options,
             << opened.workload.path << "\n\n";
   for (const PreparedCell& cell : opened.run.cells) {
     const records::Cell& about = cell.description;
+    if (IsRepeat(about)) continue;
     std::string line = absl::StrFormat(
         "%s %s%s", Padded(Visible(about.name()), 56),
         about.lossless() ? "" : "LOSSY ",
@@ -158,7 +161,7 @@ absl::Status PrintJson(const Options& options, const Clock& clock,
   }
   const JsonValue about = {{"experiment_hash", opened.experiment.hash},
                            {"question", opened.experiment.question},
-                           {"cells", opened.run.cells.size()},
+                           {"cells", opened.experiment.cells.size()},
                            {"prompts", opened.run.prompts.size()},
                            {"turns", opened.run.turns()},
                            {"measured", opened.costs.has_value()},

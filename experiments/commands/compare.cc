@@ -23,17 +23,13 @@ struct Options {
   bool json = false;
 };
 
-void Warn(const RecordSet& set) {
-  for (const std::string& warning : set.warnings) PrintWarning(warning);
-}
-
 absl::Status CompareRuns(const Options& options) {
   BANYAN_ASSIGN_OR_RETURN(const RecordSet a,
                           ReadRecordSet({options.a}, options.compare.mixed));
   BANYAN_ASSIGN_OR_RETURN(const RecordSet b,
                           ReadRecordSet({options.b}, options.compare.mixed));
-  Warn(a);
-  Warn(b);
+  PrintWarnings(a);
+  PrintWarnings(b);
   BANYAN_ASSIGN_OR_RETURN(const Comparison comparison,
                           Compare(a, b, options.compare));
   if (options.json)

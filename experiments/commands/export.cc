@@ -45,7 +45,7 @@ absl::Status KeepOnly(const std::string& name, RecordSet& set) {
 absl::Status Export(const Options& options) {
   BANYAN_ASSIGN_OR_RETURN(RecordSet set,
                           ReadRecordSet(options.paths, /*mixed=*/true));
-  for (const std::string& warning : set.warnings) PrintWarning(warning);
+  PrintWarnings(set);
   if (!options.cell.empty())
     BANYAN_RETURN_IF_ERROR(KeepOnly(options.cell, set));
   return WriteOutput(options.out, [&](std::ostream& out) {

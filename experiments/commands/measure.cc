@@ -70,7 +70,7 @@ absl::Status RefuseMethodOptions(const MeasureOptions& options,
 absl::Status CountRecords(const MeasureOptions& options) {
   BANYAN_ASSIGN_OR_RETURN(const RecordSet set,
                           ReadRecordSet(options.paths, /*mixed=*/false));
-  for (const std::string& warning : set.warnings) PrintWarning(warning);
+  PrintWarnings(set);
   if (set.machines.size() > 1)
     PrintWarning(absl::StrCat(
         set.machines[0].paths.front(), " and ", set.machines[1].paths.front(),

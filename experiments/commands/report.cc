@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "core/base/counted.h"
 #include "core/base/status_macros.h"
+#include "core/json/json_value.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/output.h"
@@ -89,6 +90,11 @@ absl::Status WriteFiguresOf(const RecordSet& set, const Options& options) {
   return absl::OkStatus();
 }
 
+// Else it is a document of everything.
+bool IsTable(const std::string& format) {
+  return format == "table" || format == "markdown" || format == "latex";
+}
+
 // Nothing was asked for that only the long table shows.
 bool WantsAnswer(const Options& options) {
   return !options.all && options.format == "table" &&
@@ -105,13 +111,14 @@ std::string Written(const Table& table, const std::string& format) {
 
 absl::StatusOr<std::string> ReportText(const RecordSet& set,
                                        const Options& options) {
-  if (options.format == "csv" || options.format == "html") {
+  if (!IsTable(options.format)) {
     BANYAN_ASSIGN_OR_RETURN(const Summary summary,
                             Summarise(set, options.summary));
     if (options.format == "csv") return ToCsv(summary);
     TokenTexts texts;
-    return HtmlPage(set.files.front().context.question(),
-                    ToJson(set, summary, options.samples, texts));
+    const JsonValue report = ToJson(set, summary, options.samples, texts);
+    if (options.format == "json") return report.Text() + "\n";
+    return HtmlPage(set.files.front().context.question(), report);
   }
   if (!options.all)
     return AnswerText(MakeAnswer(set),
@@ -132,8 +139,7 @@ absl::StatusOr<std::string> ReportText(const RecordSet& set,
 }
 
 absl::Status MakeAndWrite(Options options) {
-  if (WantsCrossTable(options) &&
-      (options.format == "csv" || options.format == "html"))
+  if (WantsCrossTable(options) && !IsTable(options.format))
     return absl::InvalidArgumentError(
         absl::StrCat("--rows and --columns shape tables: expected --format "
                      "table, markdown or latex, found ",
@@ -157,7 +163,10 @@ absl::Status MakeAndWrite(Options options) {
     SplitByKind(set);
   if (options.summary.costs != nullptr)
     BANYAN_RETURN_IF_ERROR(StateTimes(costs, set));
-  for (const std::string& warning : set.warnings) PrintWarning(warning);
+  if (options.all)
+    PrintWarnings(set);
+  else  // the answer begins with a loaded machine
+    for (const std::string& warning : set.warnings) PrintWarning(warning);
   BANYAN_ASSIGN_OR_RETURN(const std::string text, ReportText(set, options));
   BANYAN_RETURN_IF_ERROR(WriteOutput(options.out, text));
   if (!options.figures.empty())
@@ -172,7 +181,7 @@ void AddReportCommand(CommandLine& line) {
       {.name = "report",
        .sentence = "Answers an experiment's question from its records.",
        .more = "It also answers while the experiment runs, and prints all "
-               "figures if asked, with bootstrap intervals over prompts. Exit "
+               "figures if asked, with 95 % intervals over prompts. Exit "
                "status 3: texts refute a claim to be lossless.",
        .example = "  banyan run configs/hello.yaml --out out/hello\n"
                   "  banyan report out/hello\n"
@@ -191,12 +200,12 @@ void AddReportCommand(CommandLine& line) {
                "answer; so do --format, --metrics, --group, --reference, "
                "--rows, --columns, --curve and --mixed.");
   command.Option("--format", &options->format, "How the long table is written.")
-      .OneOf({"table", "markdown", "csv", "latex", "html"})
+      .OneOf({"table", "markdown", "csv", "latex", "json", "html"})
       .ShowDefault();
   command
       .Option("--metrics", &options->summary.metrics,
               "Only these, separated by commas (banyan list has them); "
-              "otherwise a choice in tables, and all in csv and html.")
+              "otherwise a choice in tables, and all in csv, json and html.")
       .ByCommas();
   command
       .Option("--group", &options->summary.group,
@@ -221,7 +230,7 @@ void AddReportCommand(CommandLine& line) {
                  "rates: acceptance rates from elsewhere.");
   command
       .Option("--samples", &options->samples,
-              "Prompts of every cell whose rounds the page shows.")
+              "Prompts of every cell whose rounds json and html show.")
       .AtLeast(0)
       .ShowDefault();
   command.Option("--kind", &options->kind, "Only prompts of this kind.");

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "experiments/metrics/bootstrap.h"
+#include "experiments/metrics/estimate.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/records/prompt_pair.h"
 #include "experiments/records/record.pb.h"
@@ -92,11 +92,10 @@ KeyedParts CountPrompts(const MetricRow& metric,
 }
 
 KeyedEstimates EstimateAll(const MetricRow& metric,
-                           absl::Span<const PromptPair> pairs,
-                           Bootstrap& bootstrap) {
+                           absl::Span<const PromptPair> pairs) {
   KeyedEstimates estimates;
   for (const auto& [key, parts] : CountPrompts(metric, pairs)) {
-    const std::optional<Estimate> estimate = bootstrap.Of(metric.form, parts);
+    const std::optional<Estimate> estimate = EstimateOf(metric.form, parts);
     if (estimate.has_value()) estimates.emplace(key, *estimate);
   }
   return estimates;
@@ -129,15 +128,14 @@ CommonParts CountCommon(const MetricRow& metric, absl::Span<const PromptPair> a,
 
 KeyedEstimates EstimateDifferences(const MetricRow& metric,
                                    absl::Span<const PromptPair> a,
-                                   absl::Span<const PromptPair> b,
-                                   Bootstrap& bootstrap) {
+                                   absl::Span<const PromptPair> b) {
   const auto [parts, others] = CountCommon(metric, a, b);
   KeyedEstimates estimates;
   for (const auto& [key, part] : parts) {
     const auto other = others.find(key);
     if (other == others.end()) continue;
     const std::optional<Estimate> estimate =
-        bootstrap.Difference(metric.form, part, other->second);
+        EstimateDifference(metric.form, part, other->second);
     if (estimate.has_value()) estimates.emplace(key, *estimate);
   }
   return estimates;

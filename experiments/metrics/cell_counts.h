@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "experiments/metrics/bootstrap.h"
+#include "experiments/metrics/estimate.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/records/prompt_pair.h"
 
@@ -25,8 +25,7 @@ KeyedParts CountPrompts(const MetricRow& metric,
                         absl::Span<const PromptPair> pairs);
 
 KeyedEstimates EstimateAll(const MetricRow& metric,
-                           absl::Span<const PromptPair> pairs,
-                           Bootstrap& bootstrap);
+                           absl::Span<const PromptPair> pairs);
 
 // The pairs of the prompts that both have (number and id agree), in one order.
 // Requires both in the order of numbers.
@@ -45,8 +44,7 @@ CommonParts CountCommon(const MetricRow& metric, absl::Span<const PromptPair> a,
 // a less b over the prompts they have in common, for the keys of both.
 KeyedEstimates EstimateDifferences(const MetricRow& metric,
                                    absl::Span<const PromptPair> a,
-                                   absl::Span<const PromptPair> b,
-                                   Bootstrap& bootstrap);
+                                   absl::Span<const PromptPair> b);
 
 }  // namespace banyan
 

@@ -1,8 +1,8 @@
 // A metric: what is counted of a prompt, and how counts become a number.
 //
 // Every count is additive over prompts, so one rule serves all metrics: add the
-// parts of the prompts, then divide. A bootstrap over prompts adds resampled
-// parts; a difference of two cells adds both over the same prompts. Nothing is
+// parts of the prompts, then divide. Intervals leave out one prompt's parts at
+// a time; a difference of two cells adds both over the same prompts. Nothing is
 // ever averaged over prompts' ratios.
 #ifndef BANYAN_EXPERIMENTS_METRICS_METRIC_H_
 #define BANYAN_EXPERIMENTS_METRICS_METRIC_H_

@@ -6,16 +6,14 @@
 #include <optional>
 
 #include "absl/types/span.h"
-#include "experiments/metrics/catalogue.h"
-#include "experiments/metrics/cell_counts.h"
+#include "core/base/check.h"
 #include "experiments/metrics/metric.h"
-#include "experiments/records/prompt_pair.h"
 
 namespace banyan {
 
-double SignTestP(int faster, int slower) {
-  const int n = faster + slower;
-  const int fewer = std::min(faster, slower);
+double SignTestP(int more, int less) {
+  const int n = more + less;
+  const int fewer = std::min(more, less);
   double p = 0;
   for (int i = 0; i <= fewer; ++i)
     p += std::exp(std::lgamma(n + 1) - std::lgamma(i + 1) -
@@ -23,22 +21,18 @@ double SignTestP(int faster, int slower) {
   return std::min(1.0, 2 * p);
 }
 
-SignTest CompareSigns(absl::Span<const PromptPair> a,
-                      absl::Span<const PromptPair> b) {
-  const MetricRow& metric = **FindMetric("ms_per_token");
-  const CommonParts parts = CountCommon(metric, a, b);
+SignTest CompareSigns(Form form, absl::Span<const Part> a,
+                      absl::Span<const Part> b) {
+  Check(a.size() == b.size(), "parts of the same prompts");
   SignTest test;
-  const auto own = parts.a.find("");
-  const auto other = parts.b.find("");
-  if (own == parts.a.end() || other == parts.b.end()) return test;
-  for (std::size_t i = 0; i < own->second.size(); ++i) {
-    const std::optional<double> left = Value(metric.form, own->second[i]);
-    const std::optional<double> right = Value(metric.form, other->second[i]);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const std::optional<double> left = Value(form, a[i]);
+    const std::optional<double> right = Value(form, b[i]);
     if (!left.has_value() || !right.has_value()) continue;
-    test.faster += *left < *right ? 1 : 0;
-    test.slower += *left > *right ? 1 : 0;
+    test.more += *left > *right ? 1 : 0;
+    test.less += *left < *right ? 1 : 0;
   }
-  test.p = SignTestP(test.faster, test.slower);
+  test.p = SignTestP(test.more, test.less);
   return test;
 }
 

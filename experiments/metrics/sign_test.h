@@ -1,28 +1,27 @@
-// The sign test: on how many prompts one cell was faster than another, and how
-// likely so lopsided a count is if each were as likely as the other (two-sided,
-// exact). It asks less of prompts than the bootstrap: only that they are
-// independent, not that they are many.
+// The sign test: on how many prompts one cell's number was larger than
+// another's, and how likely so lopsided a count is if each were as likely as
+// the other (two-sided, exact). It asks less of prompts than an interval: only
+// that they are independent.
 #ifndef BANYAN_EXPERIMENTS_METRICS_SIGN_TEST_H_
 #define BANYAN_EXPERIMENTS_METRICS_SIGN_TEST_H_
 
 #include "absl/types/span.h"
-#include "experiments/records/prompt_pair.h"
+#include "experiments/metrics/metric.h"
 
 namespace banyan {
 
 struct SignTest {
-  int faster = 0;
-  int slower = 0;  // ties count for neither
+  int more = 0;
+  int less = 0;  // ties count for neither
   double p = 1;
 };
 
-// By milliseconds a token, over the prompts that both have. Prompts that share
-// a chat or a batch are one.
-SignTest CompareSigns(absl::Span<const PromptPair> a,
-                      absl::Span<const PromptPair> b);
+// Requires parts of the same prompts in the same order.
+SignTest CompareSigns(Form form, absl::Span<const Part> a,
+                      absl::Span<const Part> b);
 
 // The chance of a count at least as far from even as this one.
-double SignTestP(int faster, int slower);
+double SignTestP(int more, int less);
 
 }  // namespace banyan
 

@@ -9,6 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "configs/loader/loader.h"
 #include "core/base/errors.h"
@@ -46,10 +47,11 @@ absl::StatusOr<Params> WithPresets(const Params& file) {
     if (entry.key.empty())
       return ErrorAt(entry.key_origin,
                      "expected a method's name, found an empty text");
-    if (entry.key == kPlainMethod)
+    if (entry.key == kPlainMethod || entry.key == kPlainRepeated)
       return ErrorAt(entry.key_origin,
-                     "'plain' is the name of the baseline, which every "
-                     "experiment has");
+                     absl::StrCat("'", entry.key,
+                                  "' is plain decoding, which every experiment "
+                                  "has, twice for the machine's noise"));
     absl::StatusOr<Params> section = WithPreset(entry);
     errors.Add(section.status());
     if (section.ok())

@@ -17,6 +17,8 @@ using Settings = std::vector<std::pair<std::string, Params>>;
 
 // The name of a baseline's method.
 inline constexpr char kPlainMethod[] = "plain";
+// And of the baseline's second run.
+inline constexpr char kPlainRepeated[] = "plain_2";
 
 // "methods.chain.preset", "base".
 bool IsPreset(absl::string_view path);

@@ -1,4 +1,5 @@
-// Names of a cell's target and of kinds of draws.
+// Names of a cell's target and of kinds of draws, and cells that have a name
+// of their own.
 #ifndef BANYAN_EXPERIMENTS_RECORDS_CELL_NAMES_H_
 #define BANYAN_EXPERIMENTS_RECORDS_CELL_NAMES_H_
 
@@ -13,6 +14,14 @@ namespace banyan {
 inline std::string TargetName(const records::Cell& cell) {
   return cell.target().name().empty() ? cell.target().directory()
                                       : cell.target().name();
+}
+
+// The method of a cell that decodes its baseline's prompts a second time,
+// without drafters as that: two times of one thing, which differ by what the
+// machine does. No table has it.
+inline constexpr char kPlainAgain[] = "plain_2";
+inline bool IsRepeat(const records::Cell& cell) {
+  return cell.trunks_size() == 0 && cell.method() == kPlainAgain;
 }
 
 // "independent", "without_replacement", "deterministic".

@@ -20,6 +20,7 @@
 #include "absl/strings/string_view.h"
 #include "core/base/counted.h"
 #include "core/base/status_macros.h"
+#include "experiments/records/cell_names.h"
 #include "experiments/records/claims.h"
 #include "experiments/records/machine.h"
 #include "experiments/records/prompt_pair.h"
@@ -144,10 +145,12 @@ absl::Status AddFile(const RecordFile& file, Experiment& experiment) {
   for (const records::PromptRecord& record : file.prompts) {
     std::vector<Experiment::Found>& found =
         experiment.cells[record.cell()][record.prompt()];
-    if (!found.empty() && !IsBaseline(file.context, record.cell()))
+    const records::Cell& cell =
+        file.context.cells(static_cast<int>(record.cell()));
+    if (!found.empty() && !IsBaseline(file.context, record.cell()) &&
+        !IsRepeat(cell))
       return absl::InvalidArgumentError(absl::StrCat(
-          file.path, ": prompt ", record.prompt(), " of cell '",
-          file.context.cells(static_cast<int>(record.cell())).name(),
+          file.path, ": prompt ", record.prompt(), " of cell '", cell.name(),
           "' is recorded already, in ", found.front().file->path));
     found.push_back({&record, &file});
   }
@@ -249,7 +252,9 @@ void AddCells(const Experiment& experiment,
             baseline == baselines.end()
                 ? nullptr
                 : BaselineOf(found, baseline->second, machine_of);
-        if (held_against == nullptr && baseline != baselines.end()) ++apart;
+        if (held_against == nullptr && baseline != baselines.end() &&
+            !IsRepeat(cell))
+          ++apart;
         records.pairs.push_back({.cell = &cell,
                                  .record = found.record,
                                  .baseline = held_against == nullptr
@@ -258,7 +263,7 @@ void AddCells(const Experiment& experiment,
                                  .machine = machine});
       }
     }
-    set.cells.push_back(std::move(records));
+    (IsRepeat(cell) ? set.repeats : set.cells).push_back(std::move(records));
   }
   if (apart > 0)
     set.warnings.push_back(absl::StrCat(
@@ -323,14 +328,14 @@ void WarnOnce(const std::vector<std::string>& of_files,
         Counted(static_cast<std::int64_t>(of_files.size() - 1), "more file"));
 }
 
-void WarnOfMachines(const RecordSet& set, std::vector<std::string>& warnings) {
+void WarnOfMachines(RecordSet& set) {
   const auto text = [](const MachineFiles& machine) {
     return absl::StrCat(absl::StrJoin(machine.paths, ", "), " (machine ",
                         machine.label, ")");
   };
   const MachineFiles& first = set.machines.front();
   for (std::size_t i = 1; i < set.machines.size(); ++i)
-    warnings.push_back(absl::StrCat(
+    set.warnings.push_back(absl::StrCat(
         text(set.machines[i]), " and ", text(first), ": times are not alike (",
         absl::StrJoin(
             MachineDifferences(*set.machines[i].context, *first.context), "; "),
@@ -347,8 +352,10 @@ void WarnOfMachines(const RecordSet& set, std::vector<std::string>& warnings) {
           ": was made with --fast: what shares a pass changes last bits, so "
           "greedy texts of a method may differ from plain decoding's"));
   }
-  WarnOnce(busy, warnings);
-  WarnOnce(fast, warnings);
+  std::vector<std::string> loaded;
+  WarnOnce(busy, loaded);
+  if (!loaded.empty()) set.loaded = loaded.front();
+  WarnOnce(fast, set.warnings);
 }
 
 void WarnOfPrompts(const Experiment& experiment,
@@ -357,7 +364,8 @@ void WarnOfPrompts(const Experiment& experiment,
   const std::size_t all = experiment.context().workload().prompts();
   std::map<std::size_t, std::vector<std::string>> short_of;  // by count
   for (std::size_t i = 0; i < names.size(); ++i)
-    if (experiment.cells[i].size() < all)
+    if (experiment.cells[i].size() < all &&
+        !IsRepeat(experiment.context().cells(static_cast<int>(i))))
       short_of[experiment.cells[i].size()].push_back(names[i]);
   for (const auto& [count, cells] : short_of)
     warnings.push_back(absl::StrCat(count, " of ", all,
@@ -365,12 +373,13 @@ void WarnOfPrompts(const Experiment& experiment,
                                     absl::StrJoin(cells, ", ")));
 }
 
-// Puts a cell for each value of a new axis in the place of every cell.
-void SplitBy(const std::string& axis_name,
-             absl::FunctionRef<std::string(const PromptPair& pair)> value_of,
-             RecordSet& set) {
+using ValueOf = absl::FunctionRef<std::string(const PromptPair& pair)>;
+
+std::vector<CellRecords> Split(const std::string& axis_name, ValueOf value_of,
+                               const std::vector<CellRecords>& all,
+                               RecordSet& set) {
   std::vector<CellRecords> cells;
-  for (const CellRecords& whole : set.cells) {
+  for (const CellRecords& whole : all) {
     std::map<std::string, std::vector<PromptPair>> by_value;
     for (const PromptPair& pair : whole.pairs)
       by_value[value_of(pair)].push_back(pair);
@@ -391,7 +400,13 @@ void SplitBy(const std::string& axis_name,
       set.own_cells.push_back(std::move(cell));
     }
   }
-  set.cells = std::move(cells);
+  return cells;
+}
+
+// Puts a cell for each value of a new axis in the place of every cell.
+void SplitBy(const std::string& axis_name, ValueOf value_of, RecordSet& set) {
+  set.cells = Split(axis_name, value_of, set.cells, set);
+  set.repeats = Split(axis_name, value_of, set.repeats, set);
 }
 
 }  // namespace
@@ -424,7 +439,7 @@ absl::StatusOr<RecordSet> ReadRecordSet(const std::vector<std::string>& paths,
   BANYAN_ASSIGN_OR_RETURN(const std::vector<Experiment> experiments,
                           Experiments(set, mixed));
   const std::map<const RecordFile*, std::size_t> machine_of = AddMachines(set);
-  WarnOfMachines(set, set.warnings);
+  WarnOfMachines(set);
   const std::vector<std::vector<std::string>> names = UniqueNames(experiments);
   for (std::size_t i = 0; i < experiments.size(); ++i) {
     AddCells(experiments[i], names[i], machine_of, set);
@@ -437,14 +452,15 @@ absl::StatusOr<RecordSet> ReadRecordSet(const std::vector<std::string>& paths,
 
 absl::Status KeepKind(const std::string& kind, RecordSet& set) {
   std::set<std::string> kinds;
-  for (CellRecords& cell : set.cells) {
-    std::vector<PromptPair> kept;
-    for (const PromptPair& pair : cell.pairs) {
-      kinds.insert(pair.record->kind());
-      if (pair.record->kind() == kind) kept.push_back(pair);
+  for (std::vector<CellRecords>* cells : {&set.cells, &set.repeats})
+    for (CellRecords& cell : *cells) {
+      std::vector<PromptPair> kept;
+      for (const PromptPair& pair : cell.pairs) {
+        kinds.insert(pair.record->kind());
+        if (pair.record->kind() == kind) kept.push_back(pair);
+      }
+      cell.pairs = std::move(kept);
     }
-    cell.pairs = std::move(kept);
-  }
   if (kinds.count(kind) > 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("no prompt is of the kind '",
                                                  kind, "'; there are ",

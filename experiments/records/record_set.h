@@ -45,11 +45,14 @@ struct RecordSet {
   std::vector<RecordFile> files;  // at least one, in the order of their names
   std::vector<MachineFiles> machines;  // that the files were made on
   std::vector<CellRecords> cells;      // experiment by experiment
+  std::vector<CellRecords> repeats;    // of baselines (IsRepeat), in no table
   // Of cells that were split, or lost a claim: made here, in no file.
   std::vector<std::unique_ptr<records::Cell>> own_cells;
   // A sentence for each thing a reader of the numbers should know: torn tails,
-  // shards and prompts that are missing, machines that differ or were busy.
+  // shards and prompts that are missing, machines that differ.
   std::vector<std::string> warnings;
+  // That a machine was loaded, in a sentence; empty if none was.
+  std::string loaded;
   // A sentence for each cell whose texts refute its claim to be lossless. Cells
   // and prompts left out of the set later do not change these.
   std::vector<std::string> refuted;

@@ -16,15 +16,15 @@
 #include "core/base/nearest.h"
 #include "core/base/status_macros.h"
 #include "core/json/json_value.h"
-#include "experiments/metrics/bootstrap.h"
 #include "experiments/metrics/catalogue.h"
 #include "experiments/metrics/cell_counts.h"
+#include "experiments/metrics/estimate.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/records/machine.h"
 #include "experiments/records/prompt_pair.h"
 #include "experiments/records/read_files.h"
 #include "experiments/records/record_set.h"
-#include "experiments/report/answer/speed_verdict.h"
+#include "experiments/report/answer/verdict.h"
 #include "experiments/report/context_differences.h"
 #include "experiments/report/numbers.h"
 #include "experiments/report/table.h"
@@ -32,7 +32,7 @@
 namespace banyan {
 namespace {
 
-constexpr absl::string_view kUndecided = "machine or method";
+constexpr char kMachineOrMethod[] = "machine or method";
 // What the speedups of two runs of one program differ by, as a share of the
 // larger: what else a machine does slows short passes, long ones and drafting
 // unequally, in part even where plain decoding takes as long as before, in part
@@ -100,12 +100,11 @@ absl::StatusOr<std::vector<std::string>> ChooseCells(const RecordSet& a,
 // Over prompts that both have.
 absl::StatusOr<std::optional<ComparedNumber>> CompareNumber(
     absl::string_view metric_name, const std::vector<PromptPair>& a,
-    const std::vector<PromptPair>& b, Bootstrap& bootstrap) {
+    const std::vector<PromptPair>& b) {
   BANYAN_ASSIGN_OR_RETURN(const MetricRow* metric, FindMetric(metric_name));
-  const KeyedEstimates in_a = EstimateAll(*metric, a, bootstrap);
-  const KeyedEstimates in_b = EstimateAll(*metric, b, bootstrap);
-  const KeyedEstimates differences =
-      EstimateDifferences(*metric, b, a, bootstrap);
+  const KeyedEstimates in_a = EstimateAll(*metric, a);
+  const KeyedEstimates in_b = EstimateAll(*metric, b);
+  const KeyedEstimates differences = EstimateDifferences(*metric, b, a);
   std::optional<ComparedNumber> number;
   if (const auto found = differences.find(""); found != differences.end())
     number =
@@ -126,14 +125,17 @@ std::pair<Pairs, Pairs> WithBaselines(const Pairs& a, const Pairs& b) {
   return both;
 }
 
-std::string Verdict(const CellRecords& cell, const ComparedCell& compared) {
+std::string VerdictOn(const CellRecords& cell, const ComparedCell& compared) {
   if (cell.baseline.empty()) return "baseline";
-  std::optional<Estimate> difference;
-  if (compared.speed.has_value())
-    difference = compared.speed->difference;
-  else if (compared.ms_per_token.has_value())
-    return std::string(kUndecided);
-  return std::string(Words(Judge(difference, /*more_is_faster=*/true)));
+  if (!compared.speed.has_value())
+    return compared.ms_per_token.has_value() ? kMachineOrMethod : "undecided";
+  const Estimate& difference = compared.speed->difference;
+  Judgement verdict = Judgement::kUndecided;
+  if (difference.interval.has_value() && difference.prompts >= kLeastPrompts) {
+    if (difference.interval->low > 0) verdict = Judgement::kMore;
+    if (difference.interval->high < 0) verdict = Judgement::kLess;
+  }
+  return std::string(SpeedWord(verdict));
 }
 
 // How the baseline of this name changed, which is told once; null if one of the
@@ -141,7 +143,6 @@ std::string Verdict(const CellRecords& cell, const ComparedCell& compared) {
 absl::StatusOr<const BaselineDrift*> FindDrift(const std::string& name,
                                                const RecordSet& a,
                                                const RecordSet& b,
-                                               Bootstrap& bootstrap,
                                                Comparison& comparison) {
   for (const BaselineDrift& drift : comparison.drifts)
     if (drift.name == name) return &drift;
@@ -159,7 +160,7 @@ absl::StatusOr<const BaselineDrift*> FindDrift(const std::string& name,
                       .under = of_b->second[i].under,
                       .base_over = of_a->second[i].over,
                       .base_under = of_a->second[i].under});
-  const std::optional<Estimate> slower = bootstrap.Of(Form::kRelative, ratios);
+  const std::optional<Estimate> slower = EstimateOf(Form::kRelative, ratios);
   if (!slower.has_value()) return nullptr;
   comparison.drifts.push_back({name, *slower});
   return &comparison.drifts.back();
@@ -179,24 +180,21 @@ void Widen(const BaselineDrift* drift, ComparedNumber& speed) {
 
 absl::StatusOr<ComparedCell> CompareCell(const CellRecords& a,
                                          const CellRecords& b,
-                                         const BaselineDrift* drift,
-                                         Bootstrap& bootstrap) {
+                                         const BaselineDrift* drift) {
   const auto [pairs_a, pairs_b] = CommonPrompts(a.pairs, b.pairs);
   ComparedCell cell = {.name = a.name,
                        .prompts = static_cast<int>(pairs_a.size())};
-  BANYAN_ASSIGN_OR_RETURN(
-      cell.ms_per_token,
-      CompareNumber("ms_per_token", pairs_a, pairs_b, bootstrap));
-  BANYAN_ASSIGN_OR_RETURN(
-      cell.tokens_per_pass,
-      CompareNumber("tokens_per_pass", pairs_a, pairs_b, bootstrap));
+  BANYAN_ASSIGN_OR_RETURN(cell.ms_per_token,
+                          CompareNumber("ms_per_token", pairs_a, pairs_b));
+  BANYAN_ASSIGN_OR_RETURN(cell.tokens_per_pass,
+                          CompareNumber("tokens_per_pass", pairs_a, pairs_b));
   if (!a.baseline.empty()) {
     const auto [based_a, based_b] = WithBaselines(pairs_a, pairs_b);
-    BANYAN_ASSIGN_OR_RETURN(
-        cell.speed, CompareNumber("speed", based_a, based_b, bootstrap));
+    BANYAN_ASSIGN_OR_RETURN(cell.speed,
+                            CompareNumber("speed", based_a, based_b));
     if (cell.speed.has_value()) Widen(drift, *cell.speed);
   }
-  cell.verdict = Verdict(a, cell);
+  cell.verdict = VerdictOn(a, cell);
   return cell;
 }
 
@@ -245,9 +243,10 @@ std::string DriftText(const BaselineDrift& drift) {
 }
 
 bool HasUndecided(const Comparison& comparison) {
-  return std::any_of(
-      comparison.cells.begin(), comparison.cells.end(),
-      [](const ComparedCell& cell) { return cell.verdict == kUndecided; });
+  return std::any_of(comparison.cells.begin(), comparison.cells.end(),
+                     [](const ComparedCell& cell) {
+                       return cell.verdict == kMachineOrMethod;
+                     });
 }
 
 }  // namespace
@@ -261,7 +260,6 @@ absl::StatusOr<Comparison> Compare(const RecordSet& a, const RecordSet& b,
   Comparison comparison = {
       .differences =
           ContextDifferences(a.files.front().context, b.files.front().context)};
-  Bootstrap bootstrap;
   std::set<std::string> files;  // that were told: cells share most
   for (const std::string& name : names) {
     const CellRecords& cell_a = *a.Find(name);
@@ -269,9 +267,9 @@ absl::StatusOr<Comparison> Compare(const RecordSet& a, const RecordSet& b,
     BANYAN_ASSIGN_OR_RETURN(
         const BaselineDrift* drift,
         FindDrift(cell_a.baseline.empty() ? name : cell_a.baseline, a, b,
-                  bootstrap, comparison));
+                  comparison));
     BANYAN_ASSIGN_OR_RETURN(ComparedCell cell,
-                            CompareCell(cell_a, cell_b, drift, bootstrap));
+                            CompareCell(cell_a, cell_b, drift));
     comparison.cells.push_back(std::move(cell));
     for (std::string& difference : CellDifferences(*cell_a.cell, *cell_b.cell))
       comparison.differences.push_back(std::move(difference));
@@ -304,7 +302,7 @@ Table ToTable(const Comparison& comparison) {
       "verdicts "
       "are on it.");
   table.notes.emplace_back(
-      "[low, high]: 95 % intervals, bootstrap over the prompts that both have "
+      "[low, high]: 95 % intervals over the prompts that both have "
       "(a chat or a batch is one), paired; those of speed are 12 % wider on "
       "either side, and more where plain decoding drifted, for what two runs "
       "of one program differ by.");

@@ -22,7 +22,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/json/json_value.h"
-#include "experiments/metrics/bootstrap.h"
+#include "experiments/metrics/estimate.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/table.h"
 
@@ -50,9 +50,9 @@ struct ComparedCell {
   std::optional<ComparedNumber> ms_per_token;
   std::optional<ComparedNumber> tokens_per_pass;
   // What the interval of the speed's difference says of b: "faster", "slower",
-  // "no difference seen" (it holds 0), or "too few prompts" (there is none); of
-  // a baseline "baseline". Without a baseline "machine or method": the two
-  // cannot be told apart.
+  // or "undecided" (it holds 0, or there are fewer than six prompts); of a
+  // baseline "baseline". Without a baseline "machine or method": the two cannot
+  // be told apart.
   std::string verdict;
 };
 

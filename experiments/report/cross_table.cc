@@ -12,8 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "core/base/status_macros.h"
-#include "experiments/metrics/bootstrap.h"
 #include "experiments/metrics/cell_counts.h"
+#include "experiments/metrics/estimate.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/report/cell_text.h"
 #include "experiments/report/numbers.h"
@@ -137,7 +137,7 @@ absl::StatusOr<Table> MakeCrossTable(const Summary& summary,
     table.sections.push_back(SectionOf(summary, group, slots, rows, columns));
   }
   table.notes = {
-      "[low, high]: 95 % intervals, bootstrap over prompts (a chat or a batch "
+      "[low, high]: 95 % intervals over prompts (a chat or a batch "
       "is one), paired.",
       "Bold or *: the best lossless number of a column."};
   return table;

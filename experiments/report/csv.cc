@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "experiments/metrics/bootstrap.h"
+#include "experiments/metrics/estimate.h"
 #include "experiments/report/numbers.h"
 
 namespace banyan {

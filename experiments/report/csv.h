@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/metrics/bootstrap.h"
+#include "experiments/metrics/estimate.h"
 
 namespace banyan {
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "experiments/metrics/bootstrap.h"
+#include "experiments/metrics/estimate.h"
 #include "experiments/metrics/metric.h"
 
 namespace banyan {

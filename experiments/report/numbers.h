@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "experiments/metrics/bootstrap.h"
+#include "experiments/metrics/estimate.h"
 #include "experiments/metrics/metric.h"
 
 namespace banyan {

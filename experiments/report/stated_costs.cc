@@ -15,6 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "configs/loader/loader.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
@@ -158,12 +159,10 @@ void WarnOfTargets(const StatedCosts& costs, RecordSet& set) {
   }
 }
 
-}  // namespace
-
-absl::StatusOr<StatedCosts> ReadStatedCosts(const std::string& path) {
-  StatedCosts costs = {.file = path,
-                       .name = std::filesystem::path(path).filename().string()};
-  BANYAN_ASSIGN_OR_RETURN(costs.params, LoadYamlFile(path));
+absl::StatusOr<StatedCosts> FromParams(Params params, const std::string& file) {
+  StatedCosts costs = {.file = file,
+                       .name = std::filesystem::path(file).filename().string(),
+                       .params = std::move(params)};
   BANYAN_ASSIGN_OR_RETURN(costs.tables, ReadCosts(costs.params));
   if (costs.tables.passes.empty() || costs.tables.levels.empty())
     return costs.params.Error(
@@ -173,6 +172,19 @@ absl::StatusOr<StatedCosts> ReadStatedCosts(const std::string& path) {
     BANYAN_ASSIGN_OR_RETURN(costs.rates, ReadStatedRates(costs.tables.rates));
   }
   return costs;
+}
+
+}  // namespace
+
+absl::StatusOr<StatedCosts> ReadStatedCosts(const std::string& path) {
+  BANYAN_ASSIGN_OR_RETURN(Params params, LoadYamlFile(path));
+  return FromParams(std::move(params), path);
+}
+
+absl::StatusOr<StatedCosts> ReadStatedCosts(absl::string_view text,
+                                            const std::string& file) {
+  BANYAN_ASSIGN_OR_RETURN(Params params, ParseYaml(text, file));
+  return FromParams(std::move(params), file);
 }
 
 absl::StatusOr<double> PassMs(const PassCosts& passes, int tokens) {
@@ -197,13 +209,20 @@ absl::StatusOr<double> LevelMsOf(const StatedCosts& costs,
       "; known: ", Names(costs.tables)));
 }
 
+absl::StatusOr<std::vector<PromptPair>> WithStatedTimes(
+    const StatedCosts& costs, const CellRecords& cell) {
+  BANYAN_ASSIGN_OR_RETURN(const CellCosts own, CostsOf(costs, cell));
+  // First, so that one message is enough to mend the curve.
+  BANYAN_RETURN_IF_ERROR(PassMs(own, LargestPass(cell)).status());
+  std::vector<PromptPair> pairs = cell.pairs;
+  for (PromptPair& pair : pairs)
+    BANYAN_RETURN_IF_ERROR(StateTime(costs.name, own, pair));
+  return pairs;
+}
+
 absl::Status StateTimes(const StatedCosts& costs, RecordSet& set) {
   for (CellRecords& cell : set.cells) {
-    BANYAN_ASSIGN_OR_RETURN(const CellCosts own, CostsOf(costs, cell));
-    // First, so that one message is enough to mend the curve.
-    BANYAN_RETURN_IF_ERROR(PassMs(own, LargestPass(cell)).status());
-    for (PromptPair& pair : cell.pairs)
-      BANYAN_RETURN_IF_ERROR(StateTime(costs.name, own, pair));
+    BANYAN_ASSIGN_OR_RETURN(cell.pairs, WithStatedTimes(costs, cell));
   }
   WarnOfTargets(costs, set);
   return absl::OkStatus();

@@ -36,8 +36,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "core/base/params.h"
 #include "experiments/plan/costs.h"
+#include "experiments/records/prompt_pair.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/stated_rates.h"
 
@@ -53,6 +55,14 @@ struct StatedCosts {
 
 // Fails, with file, line and column, on keys and values that cannot be.
 absl::StatusOr<StatedCosts> ReadStatedCosts(const std::string& path);
+
+// The same of a text; `file` names it in messages.
+absl::StatusOr<StatedCosts> ReadStatedCosts(absl::string_view text,
+                                            const std::string& file);
+
+// The cell's prompts with the times of their rounds. Fails as StateTimes.
+absl::StatusOr<std::vector<PromptPair>> WithStatedTimes(
+    const StatedCosts& costs, const CellRecords& cell);
 
 // Puts the times of their rounds beside all prompts. Warns, in the set, where
 // the passes of one target stand for several or for another. Fails if a tree

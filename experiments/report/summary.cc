@@ -12,11 +12,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "core/base/nearest.h"
 #include "core/base/status_macros.h"
-#include "experiments/metrics/bootstrap.h"
 #include "experiments/metrics/catalogue.h"
 #include "experiments/metrics/cell_counts.h"
+#include "experiments/metrics/estimate.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/records/cell_names.h"
 #include "experiments/records/prompt_pair.h"
@@ -168,16 +169,26 @@ absl::Status ChooseReferences(const RecordSet& set, const std::string& name,
   return found ? absl::OkStatus() : UnknownReference(set, name);
 }
 
-void FillRow(const std::vector<const MetricRow*>& metrics, Bootstrap& bootstrap,
-             SummaryRow& row) {
+// On how many prompts a token took less time than the reference's.
+SignTest FasterPrompts(absl::Span<const PromptPair> own,
+                       absl::Span<const PromptPair> reference) {
+  const MetricRow& metric = **FindMetric("ms_per_token");
+  const CommonParts parts = CountCommon(metric, reference, own);
+  const auto more = parts.a.find("");
+  const auto less = parts.b.find("");
+  if (more == parts.a.end() || less == parts.b.end()) return {};
+  return CompareSigns(metric.form, more->second, less->second);
+}
+
+void FillRow(const std::vector<const MetricRow*>& metrics, SummaryRow& row) {
   if (row.reference != nullptr)
-    row.signs = CompareSigns(row.cell->pairs, row.reference->pairs);
+    row.signs = FasterPrompts(row.cell->pairs, row.reference->pairs);
   for (const MetricRow* metric : metrics) {
-    row.values.push_back(EstimateAll(*metric, row.cell->pairs, bootstrap));
+    row.values.push_back(EstimateAll(*metric, row.cell->pairs));
     row.differences.emplace_back();
     if (row.reference != nullptr)
-      row.differences.back() = EstimateDifferences(
-          *metric, row.cell->pairs, row.reference->pairs, bootstrap);
+      row.differences.back() =
+          EstimateDifferences(*metric, row.cell->pairs, row.reference->pairs);
   }
 }
 
@@ -210,9 +221,8 @@ absl::StatusOr<Summary> Summarise(const RecordSet& set,
   BANYAN_RETURN_IF_ERROR(CheckAxes("--group", options.group, summary));
   summary.groups = GroupCells(set, options.group);
   BANYAN_RETURN_IF_ERROR(ChooseReferences(set, options.reference, summary));
-  Bootstrap bootstrap;
   for (SummaryGroup& group : summary.groups)
-    for (SummaryRow& row : group.rows) FillRow(summary.metrics, bootstrap, row);
+    for (SummaryRow& row : group.rows) FillRow(summary.metrics, row);
   return summary;
 }
 

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "experiments/metrics/bootstrap.h"
 #include "experiments/metrics/cell_counts.h"
+#include "experiments/metrics/estimate.h"
 #include "experiments/records/cell_names.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/report/csv.h"

@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
-#include "experiments/metrics/bootstrap.h"
 #include "experiments/metrics/catalogue.h"
 #include "experiments/metrics/cell_counts.h"
+#include "experiments/metrics/estimate.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/report/cell_text.h"
 #include "experiments/report/numbers.h"
@@ -104,8 +104,8 @@ bool HasSigns(const Summary& summary) {
 
 std::string SignsText(const SummaryRow& row) {
   if (!row.signs.has_value()) return "-";
-  return absl::StrFormat("%d of %d, p %.2g", row.signs->faster,
-                         row.signs->faster + row.signs->slower, row.signs->p);
+  return absl::StrFormat("%d of %d, p %.2g", row.signs->more,
+                         row.signs->more + row.signs->less, row.signs->p);
 }
 
 std::vector<std::string> Texts(const Summary& summary,
@@ -148,7 +148,7 @@ std::vector<std::string> Notes(const Summary& summary,
   std::vector<std::string> notes;
   if (interval)
     notes.emplace_back(
-        "[low, high]: 95 % intervals, bootstrap over prompts (a chat or a "
+        "[low, high]: 95 % intervals over prompts (a chat or a "
         "batch is one), paired.");
   if (HasSigns(summary))
     notes.emplace_back(

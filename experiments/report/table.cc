@@ -3,44 +3,147 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "core/text/columns.h"
+#include "core/text/wrapped.h"
 
 namespace banyan {
 namespace {
 
 using Row = std::vector<std::string>;
 
-std::vector<int> Widths(const Table& table) {
-  std::vector<int> widths;
-  for (const std::string& title : table.header)
-    widths.push_back(Columns(title));
-  for (const Table::Section& section : table.sections)
-    for (const Row& row : section.rows)
-      for (std::size_t i = 0; i < row.size(); ++i)
-        widths[i] = std::max(widths[i], Columns(row[i]));
-  return widths;
+constexpr int kGap = 2;        // between columns
+constexpr int kNameRoom = 28;  // of a column of names in a table that is cut
+constexpr int kLeastName = 16;
+
+int WidestWord(const std::string& text) {
+  int widest = 0;
+  for (absl::string_view word : absl::StrSplit(text, ' '))
+    widest = std::max(widest, Columns(word));
+  return widest;
 }
 
-std::string TextLine(const Table& table, const Row& row,
-                     const std::vector<int>& widths) {
-  std::string line;
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    const std::string padding(
-        static_cast<std::size_t>(widths[i] - Columns(row[i])), ' ');
-    absl::StrAppend(
-        &line, i == 0 ? "" : "  ",
-        i < table.text_columns ? row[i] + padding : padding + row[i]);
+// A table's columns as a terminal shows them, as many as have room in each
+// part.
+class TextLayout {
+ public:
+  explicit TextLayout(const Table& table) : table_(table) {
+    std::vector<int> contents(table.header.size());
+    for (const Table::Section& section : table.sections)
+      for (const Row& row : section.rows)
+        for (std::size_t i = 0; i < row.size(); ++i)
+          contents[i] = std::max(contents[i], Columns(row[i]));
+    int all = -kGap;
+    for (std::size_t i = 0; i < contents.size(); ++i) {
+      widths_.push_back(std::max(contents[i], Columns(table.header[i])));
+      all += widths_[i] + kGap;
+    }
+    if (all <= kTableColumns) {
+      parts_.emplace_back();
+      for (std::size_t i = 1; i < widths_.size(); ++i)
+        parts_.back().push_back(i);
+      return;
+    }
+    int others = 0;  // but the first column
+    for (std::size_t i = 0; i < contents.size(); ++i) {
+      widths_[i] = std::max(contents[i], WidestWord(table.header[i]));
+      if (i > 0 && i < table.text_columns)
+        widths_[i] = std::min(widths_[i], kNameRoom);
+      widths_[i] = std::min(widths_[i], kTableColumns - kNameRoom - kGap);
+      if (i > 0) others += kGap + widths_[i];
+    }
+    // Narrow names rather than a second part.
+    const int room_for_name = kTableColumns - others;
+    widths_[0] = std::min(
+        widths_[0], room_for_name >= kLeastName ? room_for_name : kNameRoom);
+    int room = 0;
+    for (std::size_t i = 1; i < widths_.size(); ++i) {
+      if (parts_.empty() || room < kGap + widths_[i]) {
+        parts_.emplace_back();
+        room = kTableColumns - widths_[0];
+      }
+      parts_.back().push_back(i);
+      room -= kGap + widths_[i];
+    }
+    if (parts_.empty()) parts_.emplace_back();
   }
-  absl::StripTrailingAsciiWhitespace(&line);
-  return line + "\n";
-}
+
+  std::string Section(const Table::Section& section) const {
+    std::string out;
+    for (const std::vector<std::size_t>& part : parts_) {
+      if (!out.empty()) out += "\n";
+      out += Lines(table_.header, part);
+      for (const Row& row : section.rows) out += Lines(row, part);
+    }
+    return out;
+  }
+
+ private:
+  // The texts of a row below each other where they have no room.
+  std::string Lines(const Row& row,
+                    const std::vector<std::size_t>& part) const {
+    std::vector<std::size_t> columns = {0};
+    columns.insert(columns.end(), part.begin(), part.end());
+    std::vector<std::vector<std::string>> cells;
+    std::size_t most = 1;
+    for (const std::size_t i : columns) {
+      cells.push_back(Columns(row[i]) <= widths_[i]
+                          ? std::vector<std::string>{row[i]}
+                          : Broken(row[i], widths_[i]));
+      most = std::max(most, cells.back().size());
+    }
+    std::string out;
+    for (std::size_t line = 0; line < most; ++line) {
+      std::string text;
+      for (std::size_t k = 0; k < columns.size(); ++k) {
+        const std::string own = line < cells[k].size() ? cells[k][line] : "";
+        const std::string padding(static_cast<std::size_t>(std::max(
+                                      0, widths_[columns[k]] - Columns(own))),
+                                  ' ');
+        absl::StrAppend(
+            &text, k == 0 ? "" : std::string(kGap, ' '),
+            columns[k] < table_.text_columns ? own + padding : padding + own);
+      }
+      absl::StripTrailingAsciiWhitespace(&text);
+      absl::StrAppend(&out, text, "\n");
+    }
+    return out;
+  }
+
+  // At spaces, and where a word has no room for itself within it.
+  static std::vector<std::string> Broken(const std::string& text, int width) {
+    std::vector<std::string> lines;
+    for (std::string line : Wrapped(text, width)) {
+      while (Columns(line) > width) {
+        std::size_t end = 0;
+        while (end < line.size()) {  // whole characters
+          std::size_t next = end + 1;
+          while (next < line.size() &&
+                 (static_cast<unsigned char>(line[next]) & 0xC0) == 0x80)
+            ++next;
+          if (end > 0 && Columns(line.substr(0, next)) > width) break;
+          end = next;
+        }
+        lines.push_back(line.substr(0, end));
+        line = line.substr(end);
+      }
+      lines.push_back(std::move(line));
+    }
+    return lines;
+  }
+
+  const Table& table_;
+  std::vector<int> widths_;
+  std::vector<std::vector<std::size_t>> parts_;  // columns but the first
+};
 
 // `row` with every text escaped.
 template <typename Escape>
@@ -118,18 +221,20 @@ std::string LatexLine(const Row& row) {
 
 std::string ToText(const Table& raw) {
   const Table table = VisibleTable(raw);
-  const std::vector<int> widths = Widths(table);
+  const TextLayout layout(table);
   std::string out;
-  for (const std::string& warning : table.warnings)
-    absl::StrAppend(&out, warning, "\n");
+  const auto add = [&out](const std::string& sentence) {
+    for (const std::string& line : Wrapped(sentence, kTableColumns))
+      absl::StrAppend(&out, line, "\n");
+  };
+  for (const std::string& warning : table.warnings) add(warning);
   for (const Table::Section& section : table.sections) {
     if (!out.empty()) out += "\n";
-    if (!section.title.empty()) absl::StrAppend(&out, section.title, "\n");
-    out += TextLine(table, table.header, widths);
-    for (const Row& row : section.rows) out += TextLine(table, row, widths);
+    if (!section.title.empty()) add(section.title);
+    out += layout.Section(section);
   }
   if (!table.notes.empty()) out += "\n";
-  for (const std::string& note : table.notes) absl::StrAppend(&out, note, "\n");
+  for (const std::string& note : table.notes) add(note);
   return out;
 }
 

@@ -10,6 +10,9 @@
 
 namespace banyan {
 
+// Of what is printed to a terminal.
+inline constexpr int kTableColumns = 100;
+
 // Plain data; texts are any UTF-8. Every row has as many texts as the header.
 struct Table {
   struct Section {
@@ -25,7 +28,10 @@ struct Table {
   std::vector<std::string> notes;     // sentences below
 };
 
-// Columns as wide as their widest text; "*" marks bold texts.
+// Columns as wide as their widest text; "*" marks bold texts. A table that
+// would take more than kTableColumns has heads of several lines, and below each
+// other as many parts as it needs, each with the first column, whose texts then
+// take several lines too. Sentences are wrapped.
 std::string ToText(const Table& table);
 // Pipe tables, one a section, titles as headings.
 std::string ToMarkdown(const Table& table);

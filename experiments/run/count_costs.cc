@@ -16,9 +16,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "core/base/counted.h"
-#include "experiments/metrics/bootstrap.h"
 #include "experiments/metrics/catalogue.h"
 #include "experiments/metrics/cell_counts.h"
+#include "experiments/metrics/estimate.h"
 #include "experiments/metrics/round_figures.h"
 #include "experiments/plan/costs.h"
 #include "experiments/plan/one_drafter.h"
@@ -160,11 +160,9 @@ AcceptanceTable Sorted(AcceptanceTable table) {
 
 std::vector<ChainLength> FastestChains(const RecordSet& set) {
   std::vector<ChainLength> fastest;
-  Bootstrap bootstrap;
   for (const CellRecords& cell : set.cells) {
     if (!IsChain(*cell.cell)) continue;
-    const KeyedEstimates speed =
-        EstimateAll(**FindMetric("speed"), cell.pairs, bootstrap);
+    const KeyedEstimates speed = EstimateAll(**FindMetric("speed"), cell.pairs);
     const auto value = speed.find("");
     ChainLength own = {.target = TargetName(*cell.cell),
                        .drafter = DrafterOf(*cell.cell, 0).label,

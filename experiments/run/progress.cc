@@ -13,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "core/text/columns.h"
 #include "experiments/metrics/round_figures.h"
+#include "experiments/records/cell_names.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/run/duration_text.h"
 
@@ -59,6 +60,7 @@ std::vector<std::string> RunProgress::Table() const {
   std::map<std::string, std::pair<double, double>> paired;  // baseline, own
   for (const auto& [key, work] : work_) {
     const records::Cell& cell = context_.cells(static_cast<int>(key.first));
+    if (IsRepeat(cell)) continue;
     const std::string& name = cell.method();
     if (total.count(name) == 0) names.push_back(name);
     Work& sum = total[name];

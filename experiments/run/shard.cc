@@ -13,9 +13,11 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "core/base/counted.h"
+#include "experiments/records/cell_names.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/run/prepared_cells.h"
 #include "experiments/run/prepared_run.h"
+#include "experiments/run/repeats.h"
 
 namespace banyan {
 namespace {
@@ -61,17 +63,28 @@ Share::Share(const PreparedRun& run, const Shard& shard)
       if (!run.cells[i].carries_state) parts_[i] = Part::kEveryNth;
   int number = 0;  // of cells that one shard has whole
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    if (by_prompts ? !run.cells[i].carries_state : baselines[i]) continue;
+    if (by_prompts ? !run.cells[i].carries_state
+                   : baselines[i] || IsRepeat(run.cells[i].description))
+      continue;
     if (number++ % shard.count != shard.number) continue;
     parts_[i] = Part::kAll;
     parts_[run.cells[i].description.baseline()] = Part::kAll;
   }
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const PreparedCell& cell = run.cells[i];
+    if (!by_prompts && IsRepeat(cell.description))
+      parts_[i] = parts_[cell.description.baseline()];
+    thinned_.push_back(IsThinned(cell));
+  }
 }
 
 bool Share::Has(std::size_t cell, std::size_t unit) const {
-  if (parts_[cell] != Part::kEveryNth) return parts_[cell] == Part::kAll;
-  return unit % static_cast<std::size_t>(shard_.count) ==
-         static_cast<std::size_t>(shard_.number);
+  const auto count = static_cast<std::size_t>(shard_.count);
+  const bool nth = parts_[cell] == Part::kEveryNth;
+  if (thinned_[cell] && (nth ? unit / count : unit) % kThinned != 0)
+    return false;
+  return nth ? unit % count == static_cast<std::size_t>(shard_.number)
+             : parts_[cell] == Part::kAll;
 }
 
 int CountRecords(const PreparedRun& run, const Shard& shard) {
@@ -102,6 +115,8 @@ absl::Status CheckShards(const PreparedRun& run, const Shard& shard) {
   if (shard.cut == records::CELLS) {
     most = run.cells.size();
     for (const bool is_baseline : Baselines(run)) most -= is_baseline ? 1 : 0;
+    for (const PreparedCell& cell : run.cells)
+      most -= IsRepeat(cell.description) ? 1 : 0;
     what = absl::StrCat(Counted(static_cast<std::int64_t>(most), "cell"),
                         " beside the baselines");
     hint = "";

@@ -33,7 +33,8 @@ absl::string_view NameOf(records::Cut cut);
 //
 // - cut by prompts: every Nth unit of every cell, but a cell that carries state
 //   has all its units in one shard, together with its baseline;
-// - cut by cells: all units of every Nth cell, together with its baseline.
+// - cut by cells: all units of every Nth cell, together with its baseline;
+// - a baseline's repeat goes with it, and may be thinned (repeats.h).
 class Share {
  public:
   Share(const PreparedRun& run, const Shard& shard);
@@ -44,7 +45,8 @@ class Share {
   enum class Part { kNone, kEveryNth, kAll };
 
   Shard shard_;
-  std::vector<Part> parts_;  // by cell
+  std::vector<Part> parts_;    // by cell
+  std::vector<bool> thinned_;  // by cell
 };
 
 // The records that a shard has in the end.

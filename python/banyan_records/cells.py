@@ -6,6 +6,12 @@ from . import record_pb2
 from .entries import Entry
 
 
+def is_repeat(setting):
+    """Whether a cell decodes its baseline's prompts a second time, which no table has
+    (experiments/records/cell_names.h)."""
+    return not setting.trunks and setting.method == "plain_2"
+
+
 class Place(NamedTuple):
     """A record in a file."""
 
@@ -61,32 +67,6 @@ class Cell:
     def axes(self):
         """What varies, by name, as texts."""
         return {axis.name: axis.value for axis in self.setting.axes}
-
-
-def _split(cell):
-    """A cell for each machine that recorded it."""
-    by_machine = {}
-    for places in cell.pairs:
-        by_machine.setdefault(str(places.machine + 1), []).append(places)
-    for label, pairs in sorted(by_machine.items()):
-        end = f", machine={label}"
-        setting = record_pb2.Cell()
-        setting.CopyFrom(cell.setting)
-        setting.name += end
-        setting.axes.add(name="machine", value=label)
-        yield Cell(cell.name + end, cell.baseline and cell.baseline + end, setting,
-                   cell.context, pairs)
-
-
-def split_by_machine(cells):
-    """The cells with the axis `machine` after their others, machine by machine, if any
-    was recorded on several machines: their times cannot be added up. Else the cells as
-    they are."""
-    if all(len({places.machine for places in cell.pairs}) < 2 for cell in cells):
-        return cells
-    split = [part for cell in cells for part in _split(cell)]
-    first = list(dict.fromkeys(cell.axes["machine"] for cell in split))
-    return sorted(split, key=lambda cell: first.index(cell.axes["machine"]))
 
 
 def _comparable(cell, places):

@@ -7,7 +7,7 @@ import os
 import posixpath
 
 from . import entries, machine, record_pb2
-from .cells import Cell, PairPlaces, Place
+from .cells import Cell, PairPlaces, Place, is_repeat
 from .entries import NothingRecorded, RecordError
 
 ENDING = ".banyan"
@@ -95,10 +95,11 @@ def _add_file(files, number, experiment):
                  if cell.baseline != i}
     for entry in file.entries:
         there = experiment.found[entry.cell].setdefault(entry.prompt, [])
-        if there and entry.cell not in baselines:
+        cell = file.context.cells[entry.cell]
+        if there and entry.cell not in baselines and not is_repeat(cell):
             raise RecordError(
                 f"{file.path}: prompt {entry.prompt} of cell "
-                f"'{file.context.cells[entry.cell].name}' is recorded already, in "
+                f"'{cell.name}' is recorded already, in "
                 f"{files[there[0].file].path}")
         there.append(Place(number, entry))
 
@@ -218,6 +219,8 @@ def _cells(experiment, names, machine_of, sentences):
     cells = []
     apart = 0
     for number, setting in enumerate(experiment.context.cells):
+        if is_repeat(setting):
+            continue
         pairs = []
         for prompt, places in sorted(experiment.found[number].items()):
             baselines = experiment.found[setting.baseline].get(prompt, [])
@@ -271,8 +274,8 @@ def _missing(files, experiment, names):
             "repeated plain decoding for its cells; cells of different shards were not "
             "interleaved")
     short_of = {}  # by count
-    for name, found in zip(names, experiment.found):
-        if len(found) < context.workload.prompts:
+    for name, found, setting in zip(names, experiment.found, context.cells):
+        if len(found) < context.workload.prompts and not is_repeat(setting):
             short_of.setdefault(len(found), []).append(name)
     return sentences + [
         f"{count} of {context.workload.prompts} prompts are recorded for "

@@ -97,32 +97,6 @@ class Run:
         from .tables import nodes_table
         return nodes_table(self)
 
-    def summary(self, metrics=None, kind=None):
-        """A Table of numbers with 95 % intervals: those of `banyan report --format
-        csv`. `metrics` are names of banyan_records.METRICS, `kind` a kind of
-        prompts."""
-        from .summary import summary_table
-        return summary_table(self, metrics, kind)
-
-    def figures(self, name=None):
-        """The data of the report's plots as a list of Figure, by target and
-        temperature; only those called `name`, if it is given."""
-        from .plot_data import make_figures
-        return make_figures(self, name)
-
-    def plot(self, name="size", target=None, temperature=None, ax=None):
-        """Draws a plot of the report with matplotlib, an Axes for each target and
-        temperature. Returns the Figure. `target` and `temperature` choose one; `ax`
-        is an Axes to draw it into."""
-        from .drawing import draw
-        return draw(self, name, target, temperature, ax)
-
-    def write_plots(self, folder, formats=("pdf",)):
-        """Writes every plot into a folder, which it makes, under the names of `banyan
-        report --figures`. Returns the paths."""
-        from .drawing import write
-        return write(self, folder, formats)
-
     def places(self):
         """(Cell, PairPlaces) of every record."""
         for cell in self.cells:

@@ -9,7 +9,7 @@ import sys
 import unittest
 
 sys.dont_write_bytecode = True
-from recorded import Recorded, read, system_python, two_cells, write  # noqa: E402
+from recorded import Recorded, read, reported, system_python, two_cells, write  # noqa: E402
 
 system_python.skip_without("google.protobuf", "pyarrow")
 import pyarrow  # noqa: E402
@@ -24,7 +24,7 @@ class ArrowTest(Recorded):
         for folder in (self.shards(), self.made()):
             records = read(folder)
             for table in (records.prompts, records.rounds, records.nodes,
-                          records.summary()):
+                          reported(folder).summary()):
                 arrow = table.arrow()
                 self.assertEqual(arrow.to_pylist(), list(table))
                 for column, field in zip(table.columns, arrow.schema):

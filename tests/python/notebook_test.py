@@ -39,6 +39,10 @@ class NotebookTest(Recorded):
         self.assertEqual(len(commands), 2)
         for command, out, shard in commands:
             run(*command.split(), "--out", self.folder / out, *shard.split())
+        [(command, out)] = re.findall(r"banyan (report \S+ --format json) --out (\S+)",
+                                      self.texts)
+        name, folder, *rest = command.split()
+        run(name, self.folder / folder, *rest, "--out", self.folder / out)
 
     def test_is_a_notebook_without_outputs(self):
         self.assertEqual(self.notebook["nbformat"], 4)
@@ -68,7 +72,7 @@ class NotebookTest(Recorded):
         self.assertIn("What do a chain and a tree of one small drafter give?",
                       said.getvalue())
         for path in ("speed_by_size.pdf", "accepted_by_q.pdf",
-                     "figures/acceptance_by_depth_T1.png"):
+                     "figures/acceptance_by_depth_T1.svg"):
             self.assertTrue((self.folder / path).exists(), path)
         self.assertEqual(len(names["run"].files), 2)
         self.assertEqual(list(names["by_bin"].columns), ["chain", "tree"])

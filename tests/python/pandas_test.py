@@ -7,7 +7,7 @@ import sys
 import unittest
 
 sys.dont_write_bytecode = True
-from recorded import Recorded, read, system_python, two_cells, write  # noqa: E402
+from recorded import Recorded, read, reported, system_python, two_cells, write  # noqa: E402
 
 system_python.skip_without("google.protobuf", "pandas")
 
@@ -20,7 +20,7 @@ class PandasTest(Recorded):
         for folder in (self.shards(), self.made()):
             records = read(folder)
             for table in (records.prompts, records.rounds, records.nodes,
-                          records.summary()):
+                          reported(folder).summary()):
                 frame = table.pandas()
                 rows = list(table)
                 self.assertEqual(len(frame), len(rows))

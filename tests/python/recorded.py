@@ -70,6 +70,14 @@ def read(*arguments, **options):
         return banyan_records.read(*arguments, **options)
 
 
+def reported(*arguments):
+    """banyan_records.report of what the program says of these paths."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "report.json")
+        run("report", *arguments, "--format", "json", "--out", path, expected=(0, 3))
+        return banyan_records.report(path)
+
+
 def frame(message):
     """A message as an entry of a record file."""
     payload = message.SerializeToString()

@@ -35,6 +35,7 @@
 #include "experiments/run/machine_costs.h"
 #include "experiments/run/prepared_cells.h"
 #include "experiments/run/prepared_run.h"
+#include "experiments/run/repeats.h"
 #include "experiments/run/run_context.h"
 #include "experiments/run/run_file.h"
 #include "experiments/run/shard.h"
@@ -115,8 +116,12 @@ absl::StatusOr<PreparedRun> PrepareShown(
     const OpenedExperiment& opened, ModelShelf& shelf,
     const std::shared_ptr<const Clock>& clock) {
   StepProgress progress("preparing cells", *clock);
-  return PrepareRun(opened.experiment, opened.workload, shelf, clock,
-                    [&](int done, int all) { progress.Show(done, all); });
+  BANYAN_ASSIGN_OR_RETURN(
+      PreparedRun run,
+      PrepareRun(opened.experiment, opened.workload, shelf, clock,
+                 [&](int done, int all) { progress.Show(done, all); }));
+  RepeatPlain(run);
+  return run;
 }
 
 void AddExperimentOptions(Command& command, ExperimentOptions& options) {

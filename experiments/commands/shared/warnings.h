@@ -4,11 +4,17 @@
 
 #include <string>
 
+#include "experiments/records/record_set.h"
+
 namespace banyan {
 
 // A line on standard error, so that what is printed to standard output, JSON
 // too, is the same with it and without.
 void PrintWarning(const std::string& warning);
+
+// What a reader of the set's numbers should know, that a machine was loaded
+// too.
+void PrintWarnings(const RecordSet& set);
 
 }  // namespace banyan
 

@@ -1,6 +1,7 @@
 #include "experiments/report/answer/answer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -12,16 +13,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "experiments/metrics/bootstrap.h"
 #include "experiments/metrics/catalogue.h"
 #include "experiments/metrics/cell_counts.h"
+#include "experiments/metrics/estimate.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/records/cell_names.h"
 #include "experiments/records/claims.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/answer/answer_sentences.h"
-#include "experiments/report/answer/speed_verdict.h"
+#include "experiments/report/answer/outlook.h"
+#include "experiments/report/answer/verdict.h"
 
 namespace banyan {
 namespace {
@@ -46,6 +48,12 @@ std::optional<Estimate> Only(const KeyedEstimates& estimates) {
   return found->second;
 }
 
+// A chain beside the predicted one of its drafter.
+struct Neighbour {
+  AgainstCell against;  // the rival against it
+  Difference gain;      // of its speed over the predicted one's
+};
+
 class Maker {
  public:
   explicit Maker(const RecordSet& set)
@@ -58,30 +66,52 @@ class Maker {
   }
 
   Answer Make() {
-    Answer answer = {.question = set_.files.front().context.question()};
-    for (const RecordFile& file : set_.files)
-      answer.records += file.prompts.size();
-    std::set<const records::Context*> experiments;
+    Answer answer = {.question = set_.files.front().context.question(),
+                     .loaded = set_.loaded,
+                     .refuted = set_.refuted};
+    CountRecords(answer);
     for (const CellRecords& cell : set_.cells) {
-      if (experiments.insert(cell.context).second)
-        answer.expected +=
-            static_cast<std::size_t>(cell.context->cells_size()) *
-            cell.context->workload().prompts();
-      AddFastest(cell, TargetOf(cell, answer));
-      if (IsRival(cell)) AddRival(cell, TargetOf(cell, answer));
+      TargetAnswer& target = TargetOf(cell, answer);
+      std::size_t& prompts = target.at[cell.cell->temperature()].prompts;
+      prompts = std::max(prompts, cell.pairs.size());
     }
+    for (TargetAnswer& target : answer.targets)
+      for (auto& [temperature, at] : target.at)
+        at.noise = NoiseOf(target.name, temperature);
+    for (const CellRecords& cell : set_.cells)
+      if (IsRival(cell)) AddRival(cell, TargetOf(cell, answer));
+    FindFasterChains(answer);
+    DecideAll(answer);
+    for (TargetAnswer& target : answer.targets)
+      for (auto& [temperature, at] : target.at) Sum(target, temperature, at);
     std::stable_sort(answer.targets.begin(), answer.targets.end(),
                      [this](const TargetAnswer& a, const TargetAnswer& b) {
                        return bytes_.at(a.name) > bytes_.at(b.name);
                      });
     for (TargetAnswer& target : answer.targets)
-      target.opening = Opening(target, answer.targets.size() > 1);
-    answer.refuted = set_.refuted;
+      target.opening =
+          Opening(answer.question, target, answer.targets.size() > 1);
     answer.notes = Notes(set_, answer);
     return answer;
   }
 
  private:
+  // A repeat is in no table, and its records are in no count.
+  void CountRecords(Answer& answer) const {
+    std::set<const records::Context*> experiments;
+    for (const RecordFile& file : set_.files)
+      for (const records::PromptRecord& record : file.prompts)
+        answer.records +=
+            IsRepeat(file.context.cells(static_cast<int>(record.cell()))) ? 0
+                                                                          : 1;
+    for (const CellRecords& cell : set_.cells) {
+      if (!experiments.insert(cell.context).second) continue;
+      for (const records::Cell& own : cell.context->cells())
+        answer.expected +=
+            IsRepeat(own) ? 0 : cell.context->workload().prompts();
+    }
+  }
+
   bool IsRival(const CellRecords& cell) const {
     return compares_ ? cell.cell->opponents_size() > 0
                      : cell.cell->trunks_size() > 0;
@@ -102,11 +132,11 @@ class Maker {
 
   // Axes whose values differ with nothing but target and temperature are left
   // out of names: those stand elsewhere.
-  std::string RowName(const CellRecords& cell) const {
+  std::string NameOf(const CellRecords& cell) const {
     std::string name = cell.cell->method();
     for (const records::Axis& axis : cell.cell->axes()) {
       if (!Varies(axis.name())) continue;
-      if (axis.name() == "machine")  // first: ends of long names are cut off
+      if (axis.name() == "machine")
         name = absl::StrCat("machine ", axis.value(), ", ", name);
       else
         absl::StrAppend(&name, ", ", ShortAxis(axis.name(), *cell.cell), "=",
@@ -128,57 +158,77 @@ class Maker {
     return false;
   }
 
-  AgainstCell Against(const CellRecords& cell, const CellRecords& other) {
-    const std::optional<Estimate> difference =
-        Only(EstimateDifferences(speed_, cell.pairs, other.pairs, bootstrap_));
-    return {.other = &other,
-            .name = RowName(other),
-            .speed = Only(EstimateAll(speed_, other.pairs, bootstrap_)),
-            .tokens_per_pass =
-                Only(EstimateAll(tokens_per_pass_, other.pairs, bootstrap_)),
-            .difference = difference,
-            .verdict = Judge(difference, /*more_is_faster=*/true)};
+  // Of all baselines of the target at the temperature: one that differs is
+  // enough, and the widest spread counts.
+  PlainTwice NoiseOf(const std::string& target, double temperature) {
+    PlainTwice noise;
+    std::vector<Difference> differences;
+    std::optional<double> spread;
+    for (const CellRecords& repeat : set_.repeats) {
+      if (TargetName(*repeat.cell) != target ||
+          repeat.cell->temperature() != temperature)
+        continue;
+      const std::optional<Estimate> ratio =
+          Only(EstimateAll(speed_, repeat.pairs));
+      const CellRecords* plain = set_.Find(repeat.baseline);
+      if (!ratio.has_value() || !ratio->interval.has_value() ||
+          plain == nullptr)
+        continue;
+      const double own = std::max(ratio->interval->high,
+                                  1 / std::max(1e-9, ratio->interval->low));
+      if (!spread.has_value() || own > *spread) {
+        spread = own;
+        noise.speed = ratio;
+      }
+      differences.push_back(Compare(speed_, repeat.pairs, plain->pairs));
+    }
+    if (spread.has_value()) noise.spread = *spread;
+    std::vector<Difference*> family;
+    for (Difference& difference : differences) family.push_back(&difference);
+    Decide(family);
+    for (const Difference& difference : differences)
+      noise.differs =
+          noise.differs || difference.verdict != Judgement::kUndecided;
+    return noise;
   }
 
-  void AddFastest(const CellRecords& cell, TargetAnswer& target) {
-    target.prompts = std::max(target.prompts, cell.pairs.size());
-    if (!cell.cell->lossless()) return;
-    const std::optional<Estimate> speed =
-        Only(EstimateAll(speed_, cell.pairs, bootstrap_));
-    if (!speed.has_value()) return;
-    FastestCell& fastest = target.fastest[cell.cell->temperature()];
-    if (fastest.cell == nullptr || speed->value > fastest.speed.value)
-      fastest = {&cell, RowName(cell), *speed};
+  CellNumbers NumbersOf(const CellRecords& cell, const TargetAnswer& target) {
+    const auto [known, is_new] = numbers_.try_emplace(&cell);
+    CellNumbers& numbers = known->second;
+    if (!is_new) return numbers;
+    numbers = {
+        .cell = &cell,
+        .name = NameOf(cell),
+        .speed = Only(EstimateAll(speed_, cell.pairs)),
+        .tokens_per_pass = Only(EstimateAll(tokens_per_pass_, cell.pairs))};
+    if (numbers.speed.has_value() && numbers.tokens_per_pass.has_value())
+      numbers.unexplained =
+          numbers.speed->value >
+          target.at.at(cell.cell->temperature()).noise.spread *
+              numbers.tokens_per_pass->value;
+    return numbers;
+  }
+
+  AgainstCell Against(const CellRecords& cell, const CellRecords& other,
+                      const TargetAnswer& target) {
+    return {
+        .other = NumbersOf(other, target),
+        .speed = Compare(speed_, cell.pairs, other.pairs),
+        .tokens_per_pass = Compare(tokens_per_pass_, cell.pairs, other.pairs)};
   }
 
   static void AddChain(AgainstCell chain, AnswerEntry& entry) {
-    for (const AgainstCell& known : entry.chains)
-      if (known.other == chain.other) return;
+    for (AgainstCell& known : entry.chains) {
+      if (known.other.cell != chain.other.cell) continue;
+      known.same_nodes = known.same_nodes || chain.same_nodes;
+      return;
+    }
     entry.chains.push_back(std::move(chain));
   }
 
-  // One that beats the predicted length.
-  void AddNeighbour(const CellRecords& cell, const CellRecords& predicted,
-                    const CellRecords& other, bool own, AnswerEntry& entry) {
-    for (FasterNeighbour& known : entry.neighbours)
-      if (known.against.other == &other) {
-        known.of_own_drafter = known.of_own_drafter || own;
-        return;
-      }
-    const AgainstCell beside = Against(other, predicted);
-    if (beside.verdict == SpeedVerdict::kFaster)
-      entry.neighbours.push_back(
-          {RowName(predicted), own, *beside.difference, Against(cell, other)});
-  }
-
   void AddRival(const CellRecords& cell, TargetAnswer& target) {
-    AnswerEntry entry = {
-        .cell = &cell,
-        .speed = Only(EstimateAll(speed_, cell.pairs, bootstrap_)),
-        .tokens_per_pass =
-            Only(EstimateAll(tokens_per_pass_, cell.pairs, bootstrap_))};
-    if (const auto cost =
-            Only(EstimateAll(drafter_cost_, cell.pairs, bootstrap_)))
+    AnswerEntry entry = {.own = NumbersOf(cell, target)};
+    if (const auto cost = Only(EstimateAll(drafter_cost_, cell.pairs)))
       entry.level_cost = cost->value;
     const CellRecords* reference = set_.Find(cell.baseline);
     const CellRecords* predicted = nullptr;
@@ -186,24 +236,26 @@ class Maker {
     for (const records::Opponent& opponent : cell.cell->opponents()) {
       const CellRecords* other = set_.Find(cell, opponent.cell());
       if (opponent.role() == records::Opponent::NEIGHBOUR) {
-        if (predicted != nullptr && other != nullptr)
-          AddNeighbour(cell, *predicted, *other, own, entry);
+        if (own && predicted != nullptr && other != nullptr)
+          neighbours_[&cell].push_back(
+              {Against(cell, *other, target),
+               Compare(speed_, other->pairs, predicted->pairs)});
         continue;
       }
       predicted = other;
       own = opponent.role() != records::Opponent::REFERENCE;
       if (other == nullptr) continue;
-      if (opponent.role() == records::Opponent::REFERENCE)
+      if (!own) {
         reference = other;
-      else
-        AddChain(Against(cell, *other), entry);
+        continue;
+      }
+      AgainstCell chain = Against(cell, *other, target);
+      chain.same_nodes = opponent.role() == records::Opponent::SAME_NODES;
+      AddChain(std::move(chain), entry);
     }
-    // Chains of its own are what a tree has to beat; a chain has none.
-    if (!entry.chains.empty())
-      for (const FasterNeighbour& faster : entry.neighbours)
-        if (faster.of_own_drafter) AddChain(faster.against, entry);
-    if (reference != nullptr) entry.reference = Against(cell, *reference);
-    const std::string name = RowName(cell);
+    if (reference != nullptr)
+      entry.reference = Against(cell, *reference, target);
+    const std::string name = NameOf(cell);
     auto row = std::find_if(
         target.rows.begin(), target.rows.end(),
         [&](const AnswerRow& other) { return other.name == name; });
@@ -212,35 +264,172 @@ class Maker {
     row->at.emplace(cell.cell->temperature(), std::move(entry));
   }
 
+  // The one reference of all rivals at the temperature; null if there are
+  // several.
+  static const CellRecords* ReferenceAt(const TargetAnswer& target,
+                                        double temperature) {
+    std::set<const CellRecords*> references;
+    for (const AnswerRow& row : target.rows)
+      if (const auto found = row.at.find(temperature);
+          found != row.at.end() && found->second.reference.has_value())
+        references.insert(found->second.reference->other.cell);
+    return references.size() == 1 ? *references.begin() : nullptr;
+  }
+
+  // Chains against a reference that is one.
+  void FindFasterChains(const Answer& answer) {
+    for (const TargetAnswer& target : answer.targets)
+      for (const auto& [temperature, at] : target.at)
+        if (const CellRecords* found = ReferenceAt(target, temperature);
+            found != nullptr && found->cell->trunks_size() > 0) {
+          const CellRecords& reference = *found;
+          for (const CellRecords& other : set_.cells)
+            if (&other != &reference && !IsRival(other) &&
+                other.cell->lossless() && other.cell->trunks_size() > 0 &&
+                !IsTree(*other.cell) && other.baseline == reference.baseline)
+              chains_.try_emplace(
+                  {&other, &reference},
+                  Compare(speed_, other.pairs, reference.pairs));
+        }
+  }
+
+  void DecideAll(Answer& answer) {
+    std::vector<Difference*> speeds;
+    std::vector<Difference*> tokens;
+    const auto add = [&](AgainstCell& against) {
+      speeds.push_back(&against.speed);
+      tokens.push_back(&against.tokens_per_pass);
+    };
+    for (TargetAnswer& target : answer.targets)
+      for (AnswerRow& row : target.rows)
+        for (auto& [temperature, entry] : row.at) {
+          if (entry.reference.has_value()) add(*entry.reference);
+          for (AgainstCell& chain : entry.chains) add(chain);
+          for (Neighbour& neighbour : neighbours_[entry.own.cell]) {
+            add(neighbour.against);
+            speeds.push_back(&neighbour.gain);
+          }
+        }
+    for (auto& [pair, difference] : chains_) speeds.push_back(&difference);
+    Decide(speeds);
+    Decide(tokens);
+    answer.comparisons = static_cast<int>(speeds.size());
+    for (TargetAnswer& target : answer.targets)
+      for (AnswerRow& row : target.rows)
+        for (auto& [temperature, entry] : row.at)
+          // Chains of its own are what a tree has to beat; a chain has none.
+          for (Neighbour& neighbour : neighbours_[entry.own.cell])
+            if (!entry.chains.empty() &&
+                neighbour.gain.verdict == Judgement::kMore)
+              AddChain(neighbour.against, entry);
+  }
+
+  // All chains of a tree's own drafters that were run.
+  std::vector<const CellRecords*> Opponents(const AnswerEntry& entry) {
+    std::vector<const CellRecords*> others;
+    for (const AgainstCell& chain : entry.chains)
+      others.push_back(chain.other.cell);
+    for (const Neighbour& neighbour : neighbours_[entry.own.cell])
+      if (std::find(others.begin(), others.end(),
+                    neighbour.against.other.cell) == others.end())
+        others.push_back(neighbour.against.other.cell);
+    return others;
+  }
+
+  // Of the rivals at one temperature, what the question is about.
+  void Sum(const TargetAnswer& target, double temperature,
+           TemperatureAnswer& at) {
+    std::vector<std::pair<const AnswerEntry*, std::string>> entries;
+    for (const AnswerRow& row : target.rows)
+      if (const auto found = row.at.find(temperature); found != row.at.end()) {
+        entries.emplace_back(&found->second, row.name);
+        at.trees = at.trees || !found->second.chains.empty();
+      }
+    std::vector<Contest> contests;
+    for (const auto& [entry, name] : entries) {
+      if (at.trees ? entry->chains.empty() : !entry->reference.has_value())
+        continue;
+      Contest contest = {.rival = entry->own.cell, .name = name};
+      if (at.trees) {
+        Count(WorstChain(*entry).speed, name, at.speed);
+        Count(FewestTokens(*entry), name, at.tokens_per_pass);
+        contest.others = Opponents(*entry);
+      } else {
+        Count(entry->reference->speed, name, at.speed);
+        Count(entry->reference->tokens_per_pass, name, at.tokens_per_pass);
+        contest.others = {entry->reference->other.cell};
+      }
+      contests.push_back(std::move(contest));
+    }
+    if (!contests.empty()) at.outlooks = Outlooks(contests);
+    for (const auto& [pair, difference] : chains_)
+      if (difference.verdict == Judgement::kMore &&
+          pair.first->cell->temperature() == temperature &&
+          TargetName(*pair.first->cell) == target.name)
+        at.faster_chains.push_back(NumbersOf(*pair.first, target));
+    std::sort(at.faster_chains.begin(), at.faster_chains.end(),
+              [](const CellNumbers& a, const CellNumbers& b) {
+                return a.speed->value > b.speed->value;
+              });
+    if (at.noise.differs) return;
+    for (const CellRecords& cell : set_.cells)
+      if (cell.cell->lossless() && cell.cell->temperature() == temperature &&
+          TargetName(*cell.cell) == target.name) {
+        const CellNumbers numbers = NumbersOf(cell, target);
+        if (numbers.speed.has_value() && !numbers.unexplained &&
+            (!at.fastest.has_value() ||
+             numbers.speed->value > at.fastest->speed->value))
+          at.fastest = numbers;
+      }
+  }
+
+  // Against a chain of as many nodes, or where none is the worst of its chains.
+  static const Difference& FewestTokens(const AnswerEntry& entry) {
+    for (const AgainstCell& chain : entry.chains)
+      if (chain.same_nodes) return chain.tokens_per_pass;
+    return WorstChain(entry).tokens_per_pass;
+  }
+
+  static void Count(const Difference& difference, const std::string& name,
+                    Score& score) {
+    ++score.all;
+    if (difference.verdict == Judgement::kLess) ++score.less;
+    if (difference.verdict != Judgement::kMore) return;
+    ++score.more;
+    score.winners.push_back(name);
+  }
+
   const RecordSet& set_;
   const MetricRow& speed_;
   const MetricRow& drafter_cost_;
   const MetricRow& tokens_per_pass_;
-  Bootstrap bootstrap_;
   std::map<std::string, std::uint64_t> bytes_;  // by target
+  std::map<const CellRecords*, CellNumbers> numbers_;
+  std::map<const CellRecords*, std::vector<Neighbour>> neighbours_;  // by rival
+  // A chain and a reference.
+  std::map<std::pair<const CellRecords*, const CellRecords*>, Difference>
+      chains_;
   bool compares_ = false;
 };
 
-// Means over few prompts are a few per cent off in both numbers.
-constexpr double kExplained = 1.05;
-
 }  // namespace
 
-bool IsUnexplained(const AnswerEntry& entry) {
-  return entry.speed.has_value() && entry.tokens_per_pass.has_value() &&
-         entry.speed->value > kExplained * entry.tokens_per_pass->value;
+bool IsTree(const records::Cell& cell) {
+  return cell.trunks_size() > 1 ||
+         (cell.trunks_size() == 1 && !cell.trunks(0).chain());
 }
 
 Answer MakeAnswer(const RecordSet& set) { return Maker(set).Make(); }
 
 const AgainstCell& WorstChain(const AnswerEntry& entry) {
   const auto worth = [](const AgainstCell& chain) {
-    return chain.difference.has_value() ? chain.difference->value : 0;
+    const auto& estimate = chain.speed.estimate;
+    return estimate.has_value() ? estimate->value : 0;
   };
   const auto rank = [](const AgainstCell& chain) {
-    return chain.verdict == SpeedVerdict::kSlower   ? 0
-           : chain.verdict == SpeedVerdict::kFaster ? 2
-                                                    : 1;
+    return chain.speed.verdict == Judgement::kLess   ? 0
+           : chain.speed.verdict == Judgement::kMore ? 2
+                                                     : 1;
   };
   return *std::min_element(entry.chains.begin(), entry.chains.end(),
                            [&](const AgainstCell& a, const AgainstCell& b) {

@@ -3,7 +3,7 @@
 // their own drafters (experiments/plan/opponents.h).
 //
 // Where an experiment compares nothing, every method is a rival and plain
-// decoding the reference.
+// decoding the reference. What may be said of a difference is in verdict.h.
 #ifndef BANYAN_EXPERIMENTS_REPORT_ANSWER_ANSWER_H_
 #define BANYAN_EXPERIMENTS_REPORT_ANSWER_ANSWER_H_
 
@@ -14,85 +14,117 @@
 #include <vector>
 
 #include "core/json/json_value.h"
-#include "experiments/metrics/bootstrap.h"
+#include "experiments/metrics/estimate.h"
 #include "experiments/records/record_set.h"
-#include "experiments/report/answer/speed_verdict.h"
+#include "experiments/report/answer/verdict.h"
 
 namespace banyan {
 
-// The speedup of one cell less that of another, over the prompts of both.
-struct AgainstCell {
-  const CellRecords* other = nullptr;
-  std::string name;               // the other's, as a row's
-  std::optional<Estimate> speed;  // the other's
+// Speedup over plain decoding and tokens per pass.
+struct CellNumbers {
+  const CellRecords* cell = nullptr;
+  std::string name;  // the method, and its axes but target and temperature
+  std::optional<Estimate> speed;
   std::optional<Estimate> tokens_per_pass;
-  std::optional<Estimate> difference;
-  SpeedVerdict verdict = SpeedVerdict::kTooFew;
+  // The speedup exceeds tokens per pass by more than the machine's noise, which
+  // no method can.
+  bool unexplained = false;
 };
 
-// A chain of a length beside a predicted one that was faster than that.
-struct FasterNeighbour {
-  std::string predicted;  // as a row's name
-  bool of_own_drafter = false;
-  Estimate gain;        // of speedup, over the predicted
-  AgainstCell against;  // the rival against the neighbour
+// A cell against another one, over the prompts of both.
+struct AgainstCell {
+  CellNumbers other;
+  Difference speed;
+  Difference tokens_per_pass;
+  bool same_nodes = false;  // a chain of as many nodes
 };
 
 // A rival at one temperature.
 struct AnswerEntry {
-  const CellRecords* cell = nullptr;
-  std::optional<Estimate> speed;  // speedup over plain decoding
-  std::optional<Estimate> tokens_per_pass;
+  CellNumbers own;
   std::optional<double> level_cost;  // of a drafted level, in plain passes
-  AgainstCell reference;
-  // Of its own drafters, faster neighbours included; none for a chain.
+  std::optional<AgainstCell> reference;
+  // Of its own drafters, neighbours that beat the predicted length included;
+  // none for a chain.
   std::vector<AgainstCell> chains;
-  std::vector<FasterNeighbour> neighbours;
 };
 
 struct AnswerRow {
-  std::string name;  // the method, and its axes but target and temperature
+  std::string name;
   std::map<double, AnswerEntry> at;  // by temperature
 };
 
-// The fastest lossless cell.
-struct FastestCell {
-  const CellRecords* cell = nullptr;
-  std::string name;  // as a row's
-  Estimate speed;
+// How many of the rivals that the question is about are faster than what they
+// are held against: trees than every chain of their own drafters; without such
+// trees, all rivals than the reference.
+struct Score {
+  int all = 0;
+  int more = 0;
+  int less = 0;
+  std::vector<std::string> winners;  // by name
+
+  int undecided() const { return all - more - less; }
+};
+
+// The score at the costs of a file.
+struct Outlook {
+  std::string where;  // "on an NVIDIA H200"
+  std::string file;   // "h200_1b.yaml"
+  Score score;
+  int unknown = 0;  // rivals whose drafters or sizes have no cost there
+};
+
+// What a second run of plain decoding says of the machine.
+struct PlainTwice {
+  std::optional<Estimate> speed;  // over the first; none: there was none
+  bool differs = false;           // by more than chance
+  double spread = 1.05;  // the factor that two times of one thing differ by
+};
+
+struct TemperatureAnswer {
+  bool trees = false;       // what the scores are of
+  std::size_t prompts = 0;  // the most that a cell has
+  Score speed;
+  Score tokens_per_pass;
+  std::vector<Outlook> outlooks;
+  PlainTwice noise;
+  // Chains that were faster than the reference, a chain predicted to be the
+  // fastest.
+  std::vector<CellNumbers> faster_chains;
+  std::optional<CellNumbers> fastest;  // lossless cell
 };
 
 struct TargetAnswer {
   std::string name;
   std::string marks;            // that it is grown
-  std::size_t prompts = 0;      // the most that a cell has
   std::vector<AnswerRow> rows;  // in the order of the cells
-  std::map<double, FastestCell> fastest;
+  std::map<double, TemperatureAnswer> at;
   std::vector<std::string> opening;  // answers the question, in sentences
 };
 
 struct Answer {
   std::string question;
+  std::string loaded;                // that a machine was, else empty
   std::vector<std::string> refuted;  // claims to be lossless, by their texts
   // How many records there are of how many; equal once the run has ended.
   std::size_t records = 0;
   std::size_t expected = 0;
+  int comparisons = 0;                // that verdicts are corrected for
   std::vector<TargetAnswer> targets;  // the largest first
   std::vector<std::string> notes;     // what to know of the numbers
 };
 
 Answer MakeAnswer(const RecordSet& set);
 
+// Whether the draft can branch.
+bool IsTree(const records::Cell& cell);
+
 // The worst that a chain of its own drafters does to it: the chain it loses to
 // by most, else the one it does least against. Requires chains.
 const AgainstCell& WorstChain(const AnswerEntry& entry);
 
-// Whether the speedup is more than tokens per pass can explain: a pass that
-// judges a draft costs at least a plain one.
-bool IsUnexplained(const AnswerEntry& entry);
-
-// At most 40 lines of 100 columns: the largest target as a table, each other in
-// a sentence. `more` is told as the way to all numbers.
+// In lines of 100 columns. The largest target has tables, each other a
+// sentence. `more` is told as the way to all numbers.
 std::string AnswerText(const Answer& answer, const std::string& more);
 
 JsonValue AnswerToJson(const Answer& answer);

@@ -1,7 +1,9 @@
 #include "experiments/report/answer/answer_sentences.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <set>
@@ -9,9 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "core/base/counted.h"
 #include "experiments/metrics/round_figures.h"
 #include "experiments/records/claims.h"
@@ -19,7 +23,7 @@
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/answer/answer.h"
-#include "experiments/report/answer/speed_verdict.h"
+#include "experiments/report/answer/verdict.h"
 
 namespace banyan {
 namespace {
@@ -27,10 +31,8 @@ namespace {
 // Of names in one sentence; the rest is counted.
 constexpr std::size_t kMostNames = 4;
 
-// A draft that can branch.
-bool IsTree(const records::Cell& cell) {
-  return cell.trunks_size() > 1 ||
-         (cell.trunks_size() == 1 && !cell.trunks(0).chain());
+std::string Number(std::size_t count, absl::string_view thing) {
+  return Counted(static_cast<std::int64_t>(count), thing);
 }
 
 // Returns whether no round drafted more than one token.
@@ -51,52 +53,161 @@ std::string Names(const std::vector<std::string>& names) {
   return text;
 }
 
-std::string Are(std::size_t count) {
+std::string Are(int count) {
   return absl::StrCat(count, count == 1 ? " is" : " are");
 }
 
-// "trees", if all entries are.
-std::string Noun(const std::vector<const AnswerEntry*>& entries) {
-  const bool trees = std::all_of(
-      entries.begin(), entries.end(),
-      [](const AnswerEntry* entry) { return IsTree(*entry->cell->cell); });
-  return trees ? "trees" : "methods";
+std::string With(const Estimate& estimate) {
+  std::string text = absl::StrFormat("%.2fx", estimate.value);
+  if (estimate.interval.has_value())
+    absl::StrAppendFormat(&text, " [%.2f, %.2f]", estimate.interval->low,
+                          estimate.interval->high);
+  return text;
 }
 
-// "1 of 9 trees is faster than CHAIN, 7 are slower, 1 is open".
-std::string Score(const std::vector<const AnswerEntry*>& entries,
-                  const std::vector<SpeedVerdict>& verdicts,
-                  const std::string& reference) {
-  const auto faster =
-      std::count(verdicts.begin(), verdicts.end(), SpeedVerdict::kFaster);
-  const auto slower =
-      std::count(verdicts.begin(), verdicts.end(), SpeedVerdict::kSlower);
-  return absl::StrFormat(
-      "%d of %d %s %s faster than %s, %s slower, %s open", faster,
-      entries.size(), Noun(entries), faster == 1 ? "is" : "are", reference,
-      Are(static_cast<std::size_t>(slower)),
-      Are(entries.size() - static_cast<std::size_t>(faster + slower)));
+// Whether yes or no is an answer: the question begins as such questions do.
+bool AsksYesOrNo(const std::string& question) {
+  const std::string first =
+      absl::AsciiStrToLower(question.substr(0, question.find_first_of(" ,")));
+  static constexpr absl::string_view kVerbs[] = {
+      "do",  "does", "did", "is",   "are",   "was",   "were",
+      "can", "will", "has", "have", "would", "should"};
+  return std::find(std::begin(kVerbs), std::end(kVerbs), first) !=
+         std::end(kVerbs);
 }
 
-// What the entries are held against.
-std::string References(const std::vector<const AnswerEntry*>& entries) {
+// All entries of the target at the temperature.
+std::vector<const AnswerEntry*> EntriesAt(const TargetAnswer& target,
+                                          double temperature) {
+  std::vector<const AnswerEntry*> entries;
+  for (const AnswerRow& row : target.rows)
+    if (const auto found = row.at.find(temperature); found != row.at.end())
+      entries.push_back(&found->second);
+  return entries;
+}
+
+// What the rivals that the question is about are held against.
+std::string Opposed(const std::vector<const AnswerEntry*>& entries,
+                    const TemperatureAnswer& at) {
+  if (at.trees) return "the chains of its own drafters";
   std::set<std::string> names;
   for (const AnswerEntry* entry : entries)
-    if (entry->reference.other != nullptr)
-      names.insert(entry->reference.other->cell->trunks_size() == 0
+    if (entry->reference.has_value())
+      names.insert(entry->reference->other.cell->cell->trunks_size() == 0
                        ? "plain decoding"
-                       : entry->reference.name);
-  if (names.empty()) return "the reference";
+                       : entry->reference->other.name);
   return names.size() == 1 ? *names.begin() : "the reference beside it";
 }
 
-std::string OpeningAt(double temperature,
-                      const std::vector<const AnswerEntry*>& entries) {
-  std::vector<SpeedVerdict> verdicts;
-  for (const AnswerEntry* entry : entries)
-    verdicts.push_back(entry->reference.verdict);
-  return absl::StrFormat(" T = %g, %s.", temperature,
-                         Score(entries, verdicts, References(entries)));
+// "trees", if all that are counted are.
+std::string Noun(const std::vector<const AnswerEntry*>& entries,
+                 const TemperatureAnswer& at) {
+  const bool trees =
+      at.trees ||
+      std::all_of(entries.begin(), entries.end(), [](const AnswerEntry* entry) {
+        return IsTree(*entry->own.cell->cell);
+      });
+  return trees ? "tree" : "method";
+}
+
+// What more and less of a number are called.
+struct ScoreWords {
+  const char* more;
+  const char* less;
+};
+constexpr ScoreWords kOfSpeed = {"faster than ", "slower"};
+constexpr ScoreWords kOfTokens = {"above ", "below"};
+
+// "none of 7 trees is faster than X; 1 is slower, 6 are undecided".
+std::string ScoreText(const Score& score, const std::string& noun,
+                      const std::string& opposed, const ScoreWords& said) {
+  if (score.all == 1)
+    return absl::StrCat("the ", noun, " is ",
+                        score.more == 1   ? said.more
+                        : score.less == 1 ? absl::StrCat(said.less, " beside ")
+                                          : "undecided beside ",
+                        opposed);
+  if (score.undecided() == score.all)
+    return absl::StrCat("all ", score.all, " ", noun, "s are undecided beside ",
+                        opposed);
+  const std::string all = absl::StrCat("of ", score.all, " ", noun, "s");
+  std::string text =
+      score.more == 0
+          ? absl::StrCat("none ", all, " is ", said.more, opposed)
+          : absl::StrCat(score.more, " ", all,
+                         score.more == 1 ? " is " : " are ", said.more, opposed,
+                         " (", Names(score.winners), ")");
+  std::vector<std::string> others;
+  if (score.less > 0)
+    others.push_back(absl::StrCat(Are(score.less), " ", said.less));
+  if (score.undecided() > 0)
+    others.push_back(absl::StrCat(Are(score.undecided()), " undecided"));
+  if (!others.empty())
+    absl::StrAppend(&text, "; ", absl::StrJoin(others, ", "));
+  return text;
+}
+
+// By whom the reference, a chain, was beaten in this run.
+std::string FasterChains(const TemperatureAnswer& at) {
+  if (at.faster_chains.empty()) return "";
+  std::vector<std::string> names;
+  for (const CellNumbers& chain : at.faster_chains)
+    names.push_back(chain.speed.has_value()
+                        ? absl::StrCat(chain.name, " ", With(*chain.speed))
+                        : chain.name);
+  return absl::StrCat(
+      " Not the reference was the fastest chain: ", Names(names),
+      names.size() == 1 ? " was" : " were", " faster.");
+}
+
+std::string VerdictSentence(bool yes_or_no,
+                            const std::vector<const AnswerEntry*>& entries,
+                            const TemperatureAnswer& at) {
+  if (at.noise.differs)
+    return absl::StrCat(
+        "speeds are withdrawn: plain decoding a second time was ",
+        With(*at.noise.speed),
+        " as fast as the first, so differences of speed may be the machine's.");
+  const Score& score = at.speed;
+  const char* said = score.more > 0 ? "yes, " : score.less > 0 ? "no, " : "";
+  return absl::StrCat(
+      yes_or_no ? said : "",
+      ScoreText(score, Noun(entries, at), Opposed(entries, at), kOfSpeed), " (",
+      Number(at.prompts, "prompt"),
+      at.prompts < static_cast<std::size_t>(kLeastPrompts)
+          ? absl::StrCat(", and a verdict needs ", kLeastPrompts)
+          : "",
+      ", this machine).", FasterChains(at));
+}
+
+std::string OutlookText(const Outlook& outlook) {
+  const Score& score = outlook.score;
+  if (score.all == 0) return "";
+  if (score.undecided() == score.all)
+    return absl::StrCat("undecided ", outlook.where);
+  if (score.more == 0)
+    return absl::StrCat("none of ", score.all, " ", outlook.where);
+  return absl::StrCat(score.more, " of ", score.all, " ", outlook.where, " (",
+                      Names(score.winners), ")");
+}
+
+std::string TravelSentence(const std::vector<const AnswerEntry*>& entries,
+                           const TemperatureAnswer& at) {
+  std::vector<std::string> outlooks;
+  for (const Outlook& outlook : at.outlooks)
+    if (std::string text = OutlookText(outlook); !text.empty())
+      outlooks.push_back(std::move(text));
+  return absl::StrCat(
+      "Elsewhere: in tokens per pass, which every machine shares, ",
+      ScoreText(at.tokens_per_pass, Noun(entries, at),
+                at.trees ? "a chain of as many nodes of its own drafters"
+                         : Opposed(entries, at),
+                kOfTokens),
+      ".",
+      outlooks.empty()
+          ? ""
+          : absl::StrCat(" Faster by the costs that ship with the program: ",
+                         absl::StrJoin(outlooks, ", "), "."));
 }
 
 // Every entry on a target, with the row's name.
@@ -113,37 +224,33 @@ void AddReference(const RecordSet& set, std::vector<std::string>& notes) {
     notes.push_back(absl::StrCat("The reference is ", choice, "."));
 }
 
-// Predicted lengths that a neighbour beat.
-void AddNeighbours(const TargetAnswer& target,
-                   std::vector<std::string>& notes) {
-  struct Beaten {
-    const FasterNeighbour* first = nullptr;
-    std::vector<const AnswerEntry*> trees;
-    std::vector<SpeedVerdict> verdicts;
-  };
-  std::map<std::pair<double, std::string>, Beaten> all;
-  ForEntries(
-      target, [&](const std::string& /*name*/, const AnswerEntry& entry) {
-        for (const FasterNeighbour& faster : entry.neighbours) {
-          Beaten& beaten =
-              all[{entry.cell->cell->temperature(), faster.against.name}];
-          beaten.first = &faster;
-          if (entry.chains.empty()) continue;  // a chain
-          beaten.trees.push_back(&entry);
-          beaten.verdicts.push_back(faster.against.verdict);
-        }
-      });
-  for (const auto& [key, beaten] : all)
-    notes.push_back(absl::StrFormat(
-        "At T = %g %s is faster than the predicted %s: its speedup is %.2fx "
-        "higher.%s",
-        key.first, key.second, beaten.first->predicted,
-        beaten.first->gain.value,
-        beaten.trees.empty()
-            ? ""
-            : absl::StrCat(" Trees are compared with it too: ",
-                           Score(beaten.trees, beaten.verdicts, key.second),
-                           ".")));
+// How two runs of one thing differ, or that nobody looked.
+void AddNoise(const TargetAnswer& target, bool named,
+              std::vector<std::string>& notes) {
+  std::vector<std::string> texts;
+  for (const auto& [temperature, at] : target.at)
+    texts.push_back(at.noise.speed.has_value()
+                        ? absl::StrFormat("%s at T = %g", With(*at.noise.speed),
+                                          temperature)
+                        : "");
+  const std::string on = named ? absl::StrCat(" on ", target.name) : "";
+  if (std::count(texts.begin(), texts.end(), "") > 0)
+    notes.push_back(
+        absl::StrCat("Noise not measured", on,
+                     ": these records have no second run of plain decoding."));
+  else
+    notes.push_back(
+        absl::StrCat("Noise", on, ": plain decoding a second time was ",
+                     absl::StrJoin(texts, ", "), " as fast as the first."));
+}
+
+void AddVerdicts(const Answer& answer, std::vector<std::string>& notes) {
+  notes.push_back(absl::StrFormat(
+      "Verdicts: on the paired difference of speedups, at 5 %% over all %d "
+      "comparisons of this answer together (Holm), and only where as many "
+      "prompts are faster or slower as chance gives in 5 %% of cases (sign "
+      "test). [low, high] are 95 %% intervals of each number by itself.",
+      answer.comparisons));
 }
 
 void AddTravel(const RecordSet& set, std::vector<std::string>& notes) {
@@ -154,10 +261,8 @@ void AddTravel(const RecordSet& set, std::vector<std::string>& notes) {
         absl::StrCat(ProcessorOf(machine), InstructionSetText(machine), ", ",
                      Counted(machine.threads(), "thread"), RanksText(machine)));
   }
-  notes.push_back(absl::StrCat(
-      "Tokens per pass travel to other machines; speedups and verdicts do not. "
-      "They are of ",
-      absl::StrJoin(machines, " and of "), "."));
+  notes.push_back(absl::StrCat("Speedups and verdicts are those of ",
+                               absl::StrJoin(machines, " and of "), "."));
 }
 
 // At temperature 0 texts decide; above it the proof record does.
@@ -182,13 +287,13 @@ void AddEvidence(const RecordSet& set, std::vector<std::string>& notes) {
                                  same == 1 ? " text equals" : " texts equal",
                                  " plain decoding's"));
   if (proven > 0)
-    parts.push_back(absl::StrCat("above, ", proven,
-                                 proven == 1 ? " cell is" : " cells are",
-                                 " proven by enumeration"));
+    parts.push_back(absl::StrCat(
+        "above T = 0, ", Counted(static_cast<std::int64_t>(proven), "method"),
+        proven == 1 ? " is" : " are", " proven by enumeration"));
   if (!claimed.empty())
-    parts.push_back(absl::StrCat(Names(claimed),
+    parts.push_back(absl::StrCat("above T = 0, ", Names(claimed),
                                  claimed.size() == 1 ? " is" : " are",
-                                 " claimed, not proven in this build"));
+                                 " claimed to be, not proven in this build"));
   if (!parts.empty())
     notes.push_back(
         absl::StrCat("Lossless: ", absl::StrJoin(parts, "; "), "."));
@@ -224,7 +329,7 @@ void AddOneNodeTrees(const TargetAnswer& target,
   std::map<double, std::vector<std::string>> names;
   for (const AnswerRow& row : target.rows)
     for (const auto& [temperature, entry] : row.at)
-      if (IsTree(*entry.cell->cell) && DraftsOneToken(*entry.cell))
+      if (IsTree(*entry.own.cell->cell) && DraftsOneToken(*entry.own.cell))
         names[temperature].push_back(row.name);
   for (const auto& [temperature, at] : names)
     notes.push_back(absl::StrFormat(
@@ -232,51 +337,89 @@ void AddOneNodeTrees(const TargetAnswer& target,
         temperature, Names(at)));
 }
 
+// Rivals, their references and chains.
 void AddUnexplained(const TargetAnswer& target,
                     std::vector<std::string>& notes) {
-  std::vector<std::string> names;
-  ForEntries(target, [&](const std::string& name, const AnswerEntry& entry) {
-    if (IsUnexplained(entry))
-      names.push_back(absl::StrFormat("%s (%.2fx at %.2f)", name,
-                                      entry.speed->value,
-                                      entry.tokens_per_pass->value));
-  });
+  std::set<std::string> names;
+  const auto add = [&](const CellNumbers& numbers) {
+    if (numbers.unexplained)
+      names.insert(absl::StrFormat("%s at T = %g (%.2fx at %.2f)", numbers.name,
+                                   numbers.cell->cell->temperature(),
+                                   numbers.speed->value,
+                                   numbers.tokens_per_pass->value));
+  };
+  ForEntries(target,
+             [&](const std::string& /*name*/, const AnswerEntry& entry) {
+               add(entry.own);
+               if (entry.reference.has_value()) add(entry.reference->other);
+               for (const AgainstCell& chain : entry.chains) add(chain.other);
+             });
   if (!names.empty())
     notes.push_back(absl::StrCat(
-        "Noise on ", target.name,
-        ": a speedup above tokens per pass cannot come from the method: ",
-        Names(names), "."));
+        "! on ", target.name,
+        ": a speedup above tokens per pass comes from the machine, not from "
+        "the method, and is not counted as the fastest: ",
+        Names({names.begin(), names.end()}), "."));
 }
 
 }  // namespace
 
-std::vector<std::string> Opening(const TargetAnswer& target, bool named) {
-  std::map<double, std::vector<const AnswerEntry*>> entries;
-  for (const AnswerRow& row : target.rows)
-    for (const auto& [temperature, entry] : row.at)
-      entries[temperature].push_back(&entry);
+std::vector<std::string> Opening(const std::string& question,
+                                 const TargetAnswer& target, bool named) {
+  const bool yes_or_no = AsksYesOrNo(question);
   std::vector<std::string> sentences;
-  for (const auto& [temperature, at] : entries)
-    sentences.push_back(
-        absl::StrCat(named ? absl::StrCat("On ", target.name, " at") : "At",
-                     OpeningAt(temperature, at)));
+  for (const auto& [temperature, at] : target.at) {
+    if (at.speed.all == 0 || at.prompts == 0) continue;
+    const std::vector<const AnswerEntry*> entries =
+        EntriesAt(target, temperature);
+    sentences.push_back(absl::StrFormat(
+        "%s T = %g: %s", named ? absl::StrCat("On ", target.name, " at") : "At",
+        temperature, VerdictSentence(yes_or_no, entries, at)));
+    sentences.push_back(TravelSentence(entries, at));
+  }
   return sentences;
 }
 
 std::vector<std::string> Notes(const RecordSet& set, const Answer& answer) {
   std::vector<std::string> notes;
+  const bool named = answer.targets.size() > 1;
   for (const TargetAnswer& target : answer.targets) {
     AddHopeless(target, notes);
     AddOneNodeTrees(target, notes);
     AddUnexplained(target, notes);
-    AddNeighbours(target, notes);
+    AddNoise(target, named, notes);
   }
+  AddVerdicts(answer, notes);
   AddEvidence(set, notes);
   AddReference(set, notes);
   AddTravel(set, notes);
-  // Last: a terminal has room for few.
   notes.insert(notes.end(), set.warnings.begin(), set.warnings.end());
   return notes;
+}
+
+std::string FastestSentence(const TargetAnswer& target, bool largest) {
+  std::vector<std::string> parts;
+  for (const auto& [temperature, at] : target.at) {
+    if (!at.fastest.has_value()) continue;
+    const CellNumbers& fastest = *at.fastest;
+    const records::Cell& cell = *fastest.cell->cell;
+    if (cell.trunks_size() == 0) {
+      parts.push_back(absl::StrFormat(
+          "at T = %g none was faster than plain decoding", temperature));
+      continue;
+    }
+    parts.push_back(absl::StrFormat(
+        "at T = %g %s, %s%s", temperature, fastest.name, With(*fastest.speed),
+        temperature == 0 ? ""
+        : cell.evidence() == records::PROVEN
+            ? " (proven by enumeration)"
+            : " (claimed, not proven in this build)"));
+  }
+  if (parts.empty()) return "";
+  return absl::StrCat(
+      largest ? "Fastest lossless method"
+              : absl::StrCat("On ", target.name, target.marks, " the fastest"),
+      ": ", absl::StrJoin(parts, "; "), ".");
 }
 
 }  // namespace banyan

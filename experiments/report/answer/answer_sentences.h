@@ -10,15 +10,22 @@
 
 namespace banyan {
 
-// Answers the question, one sentence per temperature: "At T = 0, 1 of 9 trees
-// is faster than chain-4 draft-2, 5 are slower, 3 are open." If `named`, each
-// names the target: "On small at T = 0, ...".
-std::vector<std::string> Opening(const TargetAnswer& target, bool named);
+// Answers the question, two sentences a temperature. The first says yes, no or
+// undecided, if the question asks for that: "No: none of 7 trees is faster than
+// the chains of its own drafters; 1 is slower, 6 are undecided (16 prompts,
+// this machine)." The second says what holds elsewhere: in tokens per pass, and
+// at the costs that ship with the program. If `named`, each names the target.
+std::vector<std::string> Opening(const std::string& question,
+                                 const TargetAnswer& target, bool named);
 
-// What a reader should know of the numbers: what the reference is and why,
-// which numbers travel to other machines, what "lossless" rests on, rivals that
-// cannot win here, speedups that only noise explains, and the set's warnings.
+// What a reader should know of the numbers: the machine's noise, speedups that
+// only noise explains, what verdicts rest on, what the reference is and why,
+// what "lossless" rests on, rivals that cannot win here, and the set's
+// warnings.
 std::vector<std::string> Notes(const RecordSet& set, const Answer& answer);
+
+// The fastest lossless methods of a target, in a sentence.
+std::string FastestSentence(const TargetAnswer& target, bool largest);
 
 }  // namespace banyan
 

@@ -13,16 +13,20 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/output_file.h"
 #include "core/base/status_macros.h"
 #include "core/json/json_value.h"
-#include "experiments/metrics/bootstrap.h"
 #include "experiments/metrics/cell_counts.h"
+#include "experiments/metrics/estimate.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/records/cell_names.h"
 #include "experiments/records/record.pb.h"
+#include "experiments/records/record_set.h"
+#include "experiments/report/answer/answer.h"
+#include "experiments/report/estimate_json.h"
 #include "experiments/report/figures/plot.h"
 #include "experiments/report/summary.h"
 
@@ -86,40 +90,100 @@ std::string LabelOf(const Cells& cells, const SummaryRow& row) {
   return label;
 }
 
-// The same for a cell in every plot.
-std::size_t LookOf(const Cells& cells, const SummaryRow& row) {
-  return static_cast<std::size_t>(
-      std::find(cells.rows.begin(), cells.rows.end(), &row) -
-      cells.rows.begin());
+// "draft-1, ngram": whose tokens the cell drafts.
+std::string DraftersOf(const records::Cell& cell) {
+  std::set<std::string> names;
+  for (const records::Trunk& trunk : cell.trunks())
+    names.insert(trunk.label().empty() ? trunk.drafter() : trunk.label());
+  return absl::StrJoin(names, " + ");
 }
 
-// Speedup by drafted nodes: a line for each method.
-Plot SizePlot(const Cells& cells) {
-  Plot plot = {.title = "Speedup by tree size",
-               .x_title = "drafted nodes per round, mean",
-               .y_title = "speedup over plain decoding",
-               .guide = Plot::Guide::kOne};
+// "chains", or the policies of its trunks.
+std::string ShapeOf(const records::Cell& cell) {
+  std::set<std::string> policies;
+  for (const records::Trunk& trunk : cell.trunks())
+    policies.insert(trunk.policy());
+  return IsTree(cell) ? absl::StrJoin(policies, " + ") : "chains";
+}
+
+// The place of the value among all, in the order of their first uses.
+template <typename Of>
+std::size_t PlaceOf(const Cells& cells, const SummaryRow& row, const Of& of) {
+  std::vector<std::string> seen;
+  for (const SummaryRow* other : cells.rows) {
+    if (other->cell->cell->trunks_size() == 0) continue;
+    std::string value = of(*other->cell->cell);
+    if (std::find(seen.begin(), seen.end(), value) == seen.end())
+      seen.push_back(std::move(value));
+  }
+  return static_cast<std::size_t>(
+      std::find(seen.begin(), seen.end(), of(*row.cell->cell)) - seen.begin());
+}
+
+// One look in every plot: a drafter has a colour and a policy a shape; points
+// of chains are hollow.
+Plot::Series LookOf(const Cells& cells, const SummaryRow& row) {
+  const records::Cell& cell = *row.cell->cell;
+  return {.colour = PlaceOf(cells, row, DraftersOf),
+          .shape = PlaceOf(cells, row, ShapeOf),
+          .hollow = !IsTree(cell)};
+}
+
+double Top(const Plot::Series& series) {
+  double top = 0;
+  for (const Plot::Point& point : series.points)
+    top = std::max(top, point.y.value);
+  return top;
+}
+
+// A number by drafted nodes: a line for each family, the trees of one policy
+// over one drafter or that drafter's chains. Families with the largest numbers
+// come first.
+Plot SizePlot(const Cells& cells, absl::string_view metric, Plot plot) {
+  plot.x_title = "drafted nodes per round, mean";
   for (const SummaryRow* row : cells.rows) {
-    const Estimate* speed = FindOne(cells, *row, "speed");
+    const records::Cell& cell = *row->cell->cell;
+    const Estimate* number = FindOne(cells, *row, metric);
     const Estimate* nodes = FindOne(cells, *row, "drafted_nodes");
-    if (speed == nullptr || nodes == nullptr) continue;
-    const std::string& method = row->cell->cell->method();
+    if (number == nullptr || nodes == nullptr || cell.trunks_size() == 0)
+      continue;
+    const std::string name = absl::StrCat(DraftersOf(cell), ": ", ShapeOf(cell),
+                                          cell.lossless() ? "" : " (lossy)");
     auto series = std::find_if(
         plot.series.begin(), plot.series.end(),
-        [&](const Plot::Series& other) { return other.name == method; });
-    if (series == plot.series.end())
-      series = plot.series.insert(
-          plot.series.end(),
-          {.name = method, .look = LookOf(cells, *row), .line = true});
+        [&](const Plot::Series& other) { return other.name == name; });
+    if (series == plot.series.end()) {
+      series = plot.series.insert(plot.series.end(), LookOf(cells, *row));
+      series->name = name;
+      series->line = true;
+    }
     series->points.push_back(
-        {{.value = nodes->value}, *speed, LabelOf(cells, *row)});
+        {{.value = nodes->value}, *number, LabelOf(cells, *row)});
   }
   for (Plot::Series& series : plot.series)
     std::stable_sort(series.points.begin(), series.points.end(),
                      [](const Plot::Point& a, const Plot::Point& b) {
                        return a.x.value < b.x.value;
                      });
+  std::stable_sort(plot.series.begin(), plot.series.end(),
+                   [](const Plot::Series& a, const Plot::Series& b) {
+                     return Top(a) > Top(b);
+                   });
   return plot;
+}
+
+// The fastest first.
+std::vector<const SummaryRow*> BySpeed(const Cells& cells) {
+  std::vector<const SummaryRow*> rows = cells.rows;
+  const auto speed = [&](const SummaryRow* row) {
+    const Estimate* found = FindOne(cells, *row, "speed");
+    return found == nullptr ? 0 : found->value;
+  };
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const SummaryRow* a, const SummaryRow* b) {
+                     return speed(a) > speed(b);
+                   });
+  return rows;
 }
 
 // 2 of "depth 2".
@@ -134,12 +198,12 @@ double NumberIn(const std::string& key) {
 // A line for each cell over the keys of a metric.
 Plot KeyedPlot(const Cells& cells, absl::string_view metric, Plot plot) {
   plot.from_zero = true;
-  for (const SummaryRow* row : cells.rows) {
+  for (const SummaryRow* row : BySpeed(cells)) {
     const KeyedEstimates* found = Find(cells, *row, metric);
     if (found == nullptr || found->empty()) continue;
-    Plot::Series series = {.name = LabelOf(cells, *row),
-                           .look = LookOf(cells, *row),
-                           .line = true};
+    Plot::Series series = LookOf(cells, *row);
+    series.name = LabelOf(cells, *row);
+    series.line = true;
     for (const auto& [key, estimate] : *found)
       series.points.push_back({{.value = NumberIn(key)}, estimate, key});
     plot.series.push_back(std::move(series));
@@ -152,14 +216,15 @@ Plot PredictedPlot(const Cells& cells) {
                .x_title = "predicted speedup",
                .y_title = "measured speedup",
                .guide = Plot::Guide::kDiagonal};
-  for (const SummaryRow* row : cells.rows) {
+  for (const SummaryRow* row : BySpeed(cells)) {
     const Estimate* predicted = FindOne(cells, *row, "predicted_speed");
     const Estimate* speed = FindOne(cells, *row, "speed");
     if (predicted == nullptr || speed == nullptr) continue;
     const std::string label = LabelOf(cells, *row);
-    plot.series.push_back({.name = label,
-                           .points = {{*predicted, *speed, label}},
-                           .look = LookOf(cells, *row)});
+    Plot::Series series = LookOf(cells, *row);
+    series.name = label;
+    series.points = {{*predicted, *speed, label}};
+    plot.series.push_back(std::move(series));
   }
   return plot;
 }
@@ -201,7 +266,15 @@ std::vector<Figure> MakeFigures(const Summary& summary) {
       figures.push_back(
           {name, cells.target, cells.temperature, std::move(plot), unique});
     };
-    add("size", "speed_by_size", SizePlot(cells));
+    add("tokens", "tokens_by_size",
+        SizePlot(cells, "tokens_per_pass",
+                 {.title = "Tokens per pass by drafted nodes",
+                  .y_title = "tokens per pass"}));
+    add("size", "speed_by_size",
+        SizePlot(cells, "speed",
+                 {.title = "Speedup by drafted nodes",
+                  .y_title = "speedup over plain decoding",
+                  .guide = Plot::Guide::kOne}));
     add("depth", "acceptance_by_depth",
         KeyedPlot(cells, "acceptance_by_depth",
                   {.title = "Acceptance by depth",
@@ -239,13 +312,37 @@ absl::Status WriteFigures(absl::Span<const Figure> figures,
 
 JsonValue ToJson(absl::Span<const Figure> figures) {
   JsonValue list = JsonValue::List();
-  for (const Figure& figure : figures)
+  for (const Figure& figure : figures) {
+    const Plot& plot = figure.plot;
+    JsonValue series = JsonValue::List();
+    for (const Plot::Series& one : plot.series) {
+      JsonValue points = JsonValue::List();
+      for (const Plot::Point& point : one.points)
+        points.Add({{"label", point.label},
+                    {"x", EstimateToJson(point.x)},
+                    {"y", EstimateToJson(point.y)}});
+      series.Add({{"name", one.name},
+                  {"colour", one.colour},
+                  {"shape", one.shape},
+                  {"hollow", one.hollow},
+                  {"line", one.line},
+                  {"points", std::move(points)}});
+    }
     list.Add({{"plot", figure.name},
               {"target", figure.target},
               {"temperature", figure.temperature},
               {"file", figure.file},
-              {"svg", ToSvg(figure.plot)},
-              {"csv", ToCsv(figure.plot)}});
+              {"title", plot.title},
+              {"x_title", plot.x_title},
+              {"y_title", plot.y_title},
+              {"guide", plot.guide == Plot::Guide::kOne        ? "one"
+                        : plot.guide == Plot::Guide::kDiagonal ? "diagonal"
+                                                               : ""},
+              {"from_zero", plot.from_zero},
+              {"series", std::move(series)},
+              {"svg", ToSvg(plot)},
+              {"csv", ToCsv(plot)}});
+  }
   return list;
 }
 

@@ -15,7 +15,8 @@
 namespace banyan {
 
 struct Figure {
-  std::string name;  // "size", "depth", "rank", "predicted", "lengths"
+  // "tokens", "size", "depth", "rank", "predicted", "lengths"
+  std::string name;
   std::string target;
   double temperature = 0;
   Plot plot;
@@ -31,7 +32,7 @@ std::vector<Figure> MakeFigures(const Summary& summary);
 absl::Status WriteFigures(absl::Span<const Figure> figures,
                           const std::string& folder);
 
-// [{plot, target, temperature, file, svg, csv}], for the page.
+// For the page and other programs; docs/formats.md has the fields.
 JsonValue ToJson(absl::Span<const Figure> figures);
 
 }  // namespace banyan

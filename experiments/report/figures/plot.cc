@@ -13,7 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "core/base/check.h"
 #include "core/text/columns.h"
-#include "experiments/metrics/bootstrap.h"
+#include "experiments/metrics/estimate.h"
 #include "experiments/report/csv.h"
 
 namespace banyan {
@@ -35,6 +35,11 @@ constexpr double kMarkRoom = 28;
 constexpr const char* kColours[] = {"#0072b2", "#d98e00", "#009e73",
                                     "#d55e00", "#c4669a", "#4aa8e0",
                                     "#8a7a00", "#4b3fa0", "#8b1e4f"};
+
+std::string ColourOf(const Plot::Series& series) {
+  const std::size_t number = series.colour % std::size(kColours);
+  return absl::StrCat("var(--series-", number + 1, ",", kColours[number], ")");
+}
 constexpr std::size_t kShapes = 4;
 
 struct Scale {
@@ -170,10 +175,14 @@ std::string GuideLine(const Plot& plot, const Axes& axes) {
 }
 
 // A point's mark: circle, square, triangle or diamond.
-std::string Mark(double x, double y, std::size_t look) {
+std::string Mark(double x, double y, const Plot::Series& series) {
+  const std::string colour = ColourOf(series);
   const std::string fill =
-      absl::StrCat(" fill=\"", kColours[look % std::size(kColours)], "\"");
-  switch (look % kShapes) {
+      series.hollow
+          ? absl::StrCat(" style=\"fill:var(--paper,#ffffff);stroke:", colour,
+                         ";stroke-width:1.75\"")
+          : absl::StrCat(" style=\"fill:", colour, "\"");
+  switch (series.shape % kShapes) {
     case 0:
       return absl::StrFormat("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\"%s/>\n", x,
                              y, fill);
@@ -213,8 +222,8 @@ std::string Intervals(const Plot::Point& point, const Axes& axes,
 }
 
 std::string Drawn(const Plot::Series& series, const Axes& axes) {
-  const std::string stroke = absl::StrCat(
-      " stroke=\"", kColours[series.look % std::size(kColours)], "\"");
+  const std::string stroke =
+      absl::StrCat(" style=\"stroke:", ColourOf(series), "\"");
   std::string out;
   for (std::size_t i = 1; series.line && i < series.points.size(); ++i)
     out += Line("join", axes.x.At(series.points[i - 1].x.value),
@@ -226,13 +235,13 @@ std::string Drawn(const Plot::Series& series, const Axes& axes) {
   for (const Plot::Point& point : series.points)
     out += absl::StrCat(
         "<g><title>", Xml(point.label), "</title>",
-        Mark(axes.x.At(point.x.value), axes.y.At(point.y.value), series.look),
+        Mark(axes.x.At(point.x.value), axes.y.At(point.y.value), series),
         "</g>\n");
   return out;
 }
 
 // Names in rows as wide as the plot; `bottom` is moved below the last.
-std::string Legend(const Plot& plot, double& bottom) {
+std::string Legend(const Plot& plot, std::size_t left_out, double& bottom) {
   std::string out;
   double x = kLeft;
   for (const Plot::Series& series : plot.series) {
@@ -242,22 +251,29 @@ std::string Legend(const Plot& plot, double& bottom) {
       x = kLeft;
       bottom += kLegendRow;
     }
-    absl::StrAppend(&out, Mark(x, bottom - 4, series.look),
+    absl::StrAppend(&out, Mark(x, bottom - 4, series),
                     Text("legend", x + 11, bottom, name));
     x += width;
   }
   bottom += kLegendRow;
+  if (left_out > 0)
+    absl::StrAppend(&out,
+                    Text("legend", kLeft - 5, bottom,
+                         absl::StrCat("and ", left_out, " more in the data")));
+  bottom += left_out > 0 ? kLegendRow : 0;
   return out;
 }
 
 }  // namespace
 
-std::string ToSvg(const Plot& plot) {
+std::string ToSvg(const Plot& all, std::size_t most) {
+  Plot plot = all;
+  if (plot.series.size() > most) plot.series.resize(most);
   const Axes axes = AxesOf(plot);
   double bottom = kTop + kHeight + kBelow;
   std::string body = absl::StrCat(Frame(plot, axes), GuideLine(plot, axes));
   for (const Plot::Series& series : plot.series) body += Drawn(series, axes);
-  body += Legend(plot, bottom);
+  body += Legend(plot, all.series.size() - plot.series.size(), bottom);
   return absl::StrCat(
       absl::StrFormat(
           "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" "
@@ -265,13 +281,16 @@ std::string ToSvg(const Plot& plot) {
           kWidth, bottom, kWidth, bottom),
       "<title>", Xml(plot.title),
       "</title>\n<style>\n"
-      "text{font-family:Helvetica,Arial,sans-serif;fill:#1b1f27}\n"
+      "text{font-family:Helvetica,Arial,sans-serif;fill:var(--ink,#1b1f27)}\n"
       ".title{font-size:15px;font-weight:600}\n"
       ".tick,.name,.legend{font-size:12px}\n"
-      ".tick,.name{text-anchor:middle;fill:#5c6470}.tick.end{text-anchor:end}\n"
-      ".grid{stroke:#e3e6ea}.guide{stroke:#5c6470;stroke-dasharray:5 4}\n"
+      ".tick,.name{text-anchor:middle;fill:var(--note,#5c6470)}.tick.end{text-"
+      "anchor:end}\n"
+      ".grid{stroke:var(--grid,#e3e6ea)}"
+      ".guide{stroke:var(--note,#5c6470);stroke-dasharray:5 4}\n"
       ".bar{stroke-width:1.25}.join{stroke-width:2}\n"
-      "</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
+      "</style>\n<rect width=\"100%\" height=\"100%\" "
+      "style=\"fill:var(--paper,#ffffff)\"/>\n",
       body, "</svg>\n");
 }
 

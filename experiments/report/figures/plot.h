@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/metrics/bootstrap.h"
+#include "experiments/metrics/estimate.h"
 
 namespace banyan {
 
@@ -19,8 +19,10 @@ struct Plot {
   struct Series {
     std::string name;
     std::vector<Point> points;
-    std::size_t look = 0;  // chooses colour and shape of its points
-    bool line = false;     // joins its points
+    std::size_t colour = 0;
+    std::size_t shape = 0;
+    bool hollow = false;  // its points are outlines
+    bool line = false;    // joins its points
   };
   enum class Guide {
     kNone,
@@ -31,14 +33,19 @@ struct Plot {
   std::string title;
   std::string x_title;
   std::string y_title;
-  std::vector<Series> series;
+  std::vector<Series> series;  // what matters most first
   Guide guide = Guide::kNone;
   bool from_zero = false;  // the y axis begins at 0
 };
 
-// Draws the plot on white paper: points with 95 % intervals, the legend below.
-// Requires a point, and finite numbers.
-std::string ToSvg(const Plot& plot);
+// Series that a drawing shows at first.
+inline constexpr std::size_t kMostSeries = 8;
+
+// Draws the plot: points with 95 % intervals, the legend below. Series after
+// the first `most` are left out, and counted below the legend. Colours are
+// those of a page that it stands in (--ink, --note, --grid, --paper, --series-1
+// to 9), or else for white paper. Requires a point, and finite numbers.
+std::string ToSvg(const Plot& plot, std::size_t most = kMostSeries);
 
 // Returns a line for each point: series, label, x, x_low, x_high, y, y_low,
 // y_high. Fields of missing intervals are empty.

@@ -38,10 +38,11 @@ function settle() {
               alike[0] ?? bestCell(cells) ?? cells[0] ?? null;
 }
 
-// The lossless cell with the highest speed, or null.
+// The lossless cell with the highest speed, a tree if there is one; or null.
 function bestCell(cells) {
   let best = null;
-  for (const cell of cells) {
+  const trees = cells.filter((cell) => cell.tree);
+  for (const cell of trees.length > 0 ? trees : cells) {
     if (isBaseline(cell) || !cell.lossless) continue;
     const speed = measured(cell, "speed");
     if (speed && speed.value > (measured(best ?? {}, "speed")?.value ?? 0))
@@ -67,42 +68,6 @@ function drawControls() {
 
 // --- summary -----------------------------------------------------------------
 
-function baselineText(cell) {
-  const baseline = allCells.find((other) => other.name === cell.baseline);
-  return baseline?.method ?? cell.baseline;
-}
-
-// What the interval of the best cell's speed says of it.
-function conclusion(speed) {
-  const said = {
-    faster: "", slower: " No lossless method is faster than plain decoding.",
-    open: hasInterval(speed) ? " The interval holds 1: no gain is shown." : "",
-  };
-  return said[speedVerdict(speed)];
-}
-
-function summaryOf(target) {
-  const cells = allCells.filter((cell) => cell.target === target);
-  const name = element("strong", {}, targetText(cells[0]));
-  const best = bestCell(cells);
-  if (!best) {
-    return element("li", {}, "On ", name,
-                   ": no lossless cell whose speed was measured.");
-  }
-  const speed = measured(best, "speed");
-  const tokens = measured(best, "tokens_per_pass");
-  const range = interval(speed);
-  return element(
-      "li", {}, "On ", name, ", ",
-      element("strong", {}, labelsOf(cells.filter(
-          (cell) => cell.temperature === best.temperature)).get(best)),
-      ` at temperature ${best.temperature} is the fastest lossless cell: `,
-      element("strong", {}, `${written(speed.value)} times`),
-      `${range && ` (${range})`} the speed of ${baselineText(best)}` +
-          (tokens ? `, ${written(tokens.value)} tokens per pass` : "") + ".",
-      conclusion(speed));
-}
-
 function counted(number, noun) {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
@@ -117,9 +82,6 @@ function drawSummary() {
     `${counted(prompts, "prompt")} each`,
     ...(lossy ? [`${lossy} lossy, never counted as best`] : []),
   ].join(" · ");
-  const targets = report.answer?.targets.map((answer) => answer.target) ??
-                  distinct(allCells, (cell) => cell.target);
-  byId("summary").replaceChildren(...targets.map(summaryOf));
 }
 
 // --- details -----------------------------------------------------------------

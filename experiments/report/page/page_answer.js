@@ -1,101 +1,96 @@
 "use strict";
-// The answer: what every rival is worth against the reference, temperatures side
-// by side, the largest target first.
+// The answer: what every rival is worth, a table for each temperature, the largest
+// target first. The sentences are those of the terminal.
 
-const verdictSigns = {
-  "faster": "▲", "slower": "▼", "no difference seen": "·",
-  "too few prompts": "?",
-};
-
-function verdictNode(verdict, text) {
-  return element("span", {class: `verdict ${verdict.split(" ")[0]}`},
-                 `${verdictSigns[verdict] ?? ""} ${text}`);
-}
+const verdictSigns = {"faster": "▲", "slower": "▼", "undecided": "·"};
 
 function withSign(value) {
-  return (value > 0 ? "+" : "") + written(value);
+  return (value > 0 ? "+" : "") + value.toFixed(2);
 }
 
-function differenceText(against) {
-  const difference = against.difference;
-  if (!difference) return "";
-  const range = Number.isFinite(difference.low)
+function estimateText(found) {
+  if (!found) return "–";
+  return found.value.toFixed(2) +
+         (hasInterval(found)
+              ? ` [${found.low.toFixed(2)}, ${found.high.toFixed(2)}]` : "");
+}
+
+// The verdict on a paired difference, its interval, and what would decide it.
+function verdictNode(difference) {
+  const range = hasInterval(difference)
                     ? ` [${withSign(difference.low)}, ${withSign(difference.high)}]`
                     : "";
-  return `${withSign(difference.value)}${range}`;
-}
-
-// What the chain that is hardest to beat does to a tree.
-function chainNode(chain) {
-  const said = {
-    "faster": "beats its chains, the best ", "slower": "loses to ",
-    "no difference seen": "no difference seen to ", "too few prompts": "beside ",
-  };
-  return element("small", {},
-                 verdictNode(chain.verdict, `${said[chain.verdict]}` +
-                     `${chain.method} ${differenceText(chain)}`));
-}
-
-function referenceText(reference) {
-  return reference.name +
-         (reference.speed ? ` ${written(reference.speed.value)}` : "") +
-         (reference.tokens_per_pass
-              ? ` · ${written(reference.tokens_per_pass.value)} per pass` : "");
-}
-
-// `own`: its reference is not the whole column's.
-function answerCell(entry, own) {
-  if (!entry) return element("td", {}, "");
-  const tokens = entry.tokens_per_pass;
-  const parts = [
-    element("strong", {}, entry.speed ? written(entry.speed.value) : "–"),
-    ` · ${tokens ? written(tokens.value) : "–"} per pass `,
-  ];
-  if (entry.unexplained) {
-    parts.push(element("small", {class: "warning"},
-                       "noise: above tokens per pass "));
-  }
-  if (entry.reference) {
-    parts.push(element("small", {}, verdictNode(
-        entry.reference.verdict,
-        `${entry.reference.verdict} ${differenceText(entry.reference)}` +
-            (own ? ` to ${referenceText(entry.reference)}` : ""))));
-  }
-  if (entry.chain) parts.push(chainNode(entry.chain));
-  return element("td", {class: "words"}, ...parts);
-}
-
-// The entries of a row by temperature.
-function entriesOf(row) {
-  return new Map(row.at.map((entry) => [entry.temperature, entry]));
-}
-
-function answerTable(target) {
-  const temperatures = distinct(
-      target.rows.flatMap((row) => row.at.map((entry) => entry.temperature)),
-      (value) => value).sort((a, b) => a - b);
-  // A column's reference, where its rows have one.
-  const shared = new Map(temperatures.map((value) => {
-    const references = distinct(
-        target.rows.map((row) => entriesOf(row).get(value)?.reference)
-            .filter((reference) => reference).map(referenceText),
-        (text) => text);
-    return [value, references.length === 1 ? references[0] : null];
-  }));
+  const wanted = difference.prompts_wanted
+                     ? `about ${difference.prompts_wanted} prompts would decide it`
+                     : "";
   return element(
-      "table", {},
-      element("thead", {}, element(
-          "tr", {}, element("th", {class: "words"}, "rival"),
-          ...temperatures.map((value) => element(
-              "th", {class: "words"}, `temperature ${value}`,
-              element("small", {}, shared.get(value)
-                          ? `reference: ${shared.get(value)}`
-                          : "each row names its reference"))))),
-      element("tbody", {}, ...target.rows.map((row) => element(
-          "tr", {}, element("th", {class: "words", scope: "row"}, row.name),
-          ...temperatures.map(
-              (value) => answerCell(entriesOf(row).get(value),
-                                !shared.get(value)))))));
+      "span", {},
+      element("span", {class: `verdict ${difference.verdict}`},
+              `${verdictSigns[difference.verdict]} ${difference.verdict}`),
+      ` ${withSign(difference.value)}${range}`,
+      wanted && element("small", {}, wanted));
+}
+
+// A cell of the table, with its column's title for narrow screens.
+function answerData(title, ...children) {
+  return element("td", {class: "words", "data-title": title}, ...children);
+}
+
+function speedNode(numbers) {
+  return element("span", {}, element("strong", {}, estimateText(numbers.speed)),
+                 numbers.unexplained
+                     ? element("small", {class: "warning"},
+                               "above tokens per pass: the machine's noise")
+                     : "");
+}
+
+function answerRow(name, entry, withdrawn, anyChains) {
+  const cells = withdrawn ? [] : [answerData("speedup", speedNode(entry))];
+  cells.push(answerData("tokens per pass", estimateText(entry.tokens_per_pass)));
+  if (!withdrawn) {
+    cells.push(answerData(
+        "against the reference",
+        entry.reference?.difference
+            ? verdictNode(entry.reference.difference) : "–",
+        entry.reference ? element("small", {}, entry.reference.name) : ""));
+  }
+  if (anyChains && !withdrawn) {
+    cells.push(answerData(
+        "against the hardest chain of its own drafters",
+        entry.chain?.difference ? verdictNode(entry.chain.difference) : "–",
+        entry.chain ? element("small", {}, entry.chain.name) : ""));
+  }
+  return element("tr", {}, element("th", {class: "words", scope: "row"}, name),
+                 ...cells);
+}
+
+function answerTable(target, at) {
+  const entries = target.rows.flatMap(
+      (row) => row.at.filter((entry) => entry.temperature === at.temperature)
+                   .map((entry) => ({name: row.name, entry})));
+  const anyChains = entries.some(({entry}) => entry.chain);
+  const references = distinct(
+      entries.map(({entry}) => entry.reference).filter((other) => other),
+      (other) => other.cell).map((cell) => entries.map(
+      ({entry}) => entry.reference).find((other) => other?.cell === cell));
+  const titles = ["", ...(at.withdrawn ? [] : ["speedup"]), "tokens per pass",
+                  ...(at.withdrawn ? [] : ["against the reference"]),
+                  ...(anyChains && !at.withdrawn
+                          ? ["against the hardest chain of its own drafters"]
+                          : [])];
+  return element(
+      "table", {class: "cards"},
+      element("caption", {}, `temperature ${at.temperature}, ` +
+                                 `${at.prompts} prompts`),
+      element("thead", {}, element("tr", {}, ...titles.map(
+          (title) => element("th", {class: "words"}, title)))),
+      element("tbody", {},
+              ...references.map((other) => answerRow(
+                  `reference: ${other.name}`,
+                  {...other, reference: null, chain: null}, at.withdrawn,
+                  anyChains)),
+              ...entries.map(({name, entry}) => answerRow(
+                  name, entry, at.withdrawn, anyChains))));
 }
 
 function drawAnswer() {
@@ -108,19 +103,22 @@ function drawAnswer() {
     byId("unfinished").textContent = `Unfinished: ${answer.records} of ` +
         `${answer.expected} records so far.`;
   }
+  byId("loaded").textContent = answer?.loaded ?? "";
   byId("refuted").replaceChildren(...(answer?.refuted ?? []).map(
       (claim) => element("p", {}, claim)));
-  byId("opening").textContent =
-      targets.flatMap((target) => target.opening).join(" ");
+  byId("opening").replaceChildren(...targets.flatMap(
+      (target) => target.opening.map((text) => element("p", {}, text))));
+  byId("summary").replaceChildren(...(answer?.targets ?? []).filter(
+      (target) => target.fastest).map(
+      (target) => element("li", {}, target.fastest)));
   byId("notes").replaceChildren(...(answer?.notes ?? []).map(
       (note) => element("li", {}, note)));
-  byId("beside-chains").hidden = !targets.some((target) => target.rows.some(
-      (row) => row.at.some((entry) => entry.chain)));
   byId("answer-body").replaceChildren(...targets.map((target, i) => element(
       "details", {open: i === 0},
-      element("summary", {},
-              `${target.target}${target.marks}, ${target.prompts} prompts`),
-      element("div", {class: "scroll", tabindex: "0", role: "region",
-                      "aria-label": `The answer on ${target.target}`},
-              answerTable(target)))));
+      element("summary", {}, `${target.target}${target.marks}`),
+      ...target.temperatures.map((at) => element(
+          "div", {class: "scroll", tabindex: "0", role: "region",
+                  "aria-label": `The answer on ${target.target} at temperature ` +
+                                    at.temperature},
+          answerTable(target, at))))));
 }

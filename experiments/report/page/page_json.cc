@@ -9,14 +9,15 @@
 #include "absl/time/time.h"
 #include "configs/loader/writer.h"
 #include "core/json/json_value.h"
-#include "experiments/metrics/bootstrap.h"
 #include "experiments/metrics/cell_counts.h"
+#include "experiments/metrics/estimate.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/records/cell_names.h"
 #include "experiments/records/machine.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/answer/answer.h"
+#include "experiments/report/estimate_json.h"
 #include "experiments/report/figures/figures.h"
 #include "experiments/report/page/samples.h"
 #include "experiments/report/page/token_texts.h"
@@ -64,13 +65,9 @@ JsonValue EstimatesToJson(const Summary& summary,
   JsonValue out = JsonValue::Object();
   for (std::size_t i = 0; i < summary.metrics.size(); ++i)
     for (const auto& [key, estimate] : estimates[i]) {
-      const auto& interval = estimate.interval;
-      out[std::string(summary.metrics[i]->name)][key] = {
-          {"value", estimate.value},
-          {"low",
-           interval.has_value() ? JsonValue(interval->low) : JsonValue()},
-          {"high",
-           interval.has_value() ? JsonValue(interval->high) : JsonValue()}};
+      JsonValue& number = out[std::string(summary.metrics[i]->name)][key];
+      number = EstimateToJson(estimate);
+      number["prompts"] = estimate.prompts;
     }
   return out;
 }
@@ -129,6 +126,7 @@ JsonValue CellToJson(const Summary& summary, const SummaryRow& row,
                    {"refuted", cell.evidence() == records::REFUTED},
                    {"baseline", NullIfEmpty(row.cell->baseline)},
                    {"opponent", is_opponent},
+                   {"tree", IsTree(cell)},
                    {"verifier", cell.verifier()},
                    {"temperature", cell.temperature()},
                    {"trunks", TrunksToJson(cell)},

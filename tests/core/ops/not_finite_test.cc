@@ -23,6 +23,7 @@
 #include "core/ops/weight.h"
 #include "tests/core/ops/twins.h"
 #include "tests/support/dice.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/tally.h"
 
 namespace banyan {
@@ -261,11 +262,13 @@ TEST_P(NotFinite, NumbersComeOutAsSuch) {
   for (const auto& backend : fleet_.all())
     ASSERT_TRUE(IsFinite(op_.run(*backend, op_.inputs))) << op_.name;
   Tally tally;
+  int turn = 0;
   Inputs inputs = op_.inputs;
   for (std::size_t input = 0; input < inputs.size(); ++input)
     for (float& number : inputs[input].data) {
       const float before = number;
       for (const float odd : {kNan, kInfinity, -kInfinity}) {
+        if (kSanitized && turn++ % 3 != 0) continue;
         number = odd;
         for (const auto& backend : fleet_.all())
           ASSERT_FALSE(IsFinite(op_.run(*backend, inputs)))
@@ -276,7 +279,7 @@ TEST_P(NotFinite, NumbersComeOutAsSuch) {
       }
       number = before;
     }
-  ExpectCounts(tally, 360);
+  ExpectCounts(tally, kSanitized ? 120 : 360);
 }
 
 // One number, or all of an input, far too large or nearly so. Counted as proven
@@ -304,7 +307,7 @@ TEST_P(NotFinite, SumsComeOutAsSuchOrRight) {
     for (std::size_t input = 0; input < op_.inputs.size(); ++input) {
       Inputs inputs = op_.inputs;
       std::vector<float>& numbers = inputs[input].data;
-      for (std::size_t i = 0; i < numbers.size(); ++i) {
+      for (std::size_t i = 0; i < numbers.size(); i += kSanitized ? 4 : 1) {
         numbers[i] = std::copysign(size, op_.inputs[input].data[i]);
         expect(inputs, absl::StrCat("input ", input, ", number ", i, " is ",
                                     numbers[i]));
@@ -313,7 +316,7 @@ TEST_P(NotFinite, SumsComeOutAsSuchOrRight) {
       for (float& number : numbers) number = std::copysign(size, number);
       expect(inputs, absl::StrCat("input ", input, " is full of ", size));
     }
-  ExpectCounts(tally, 32);
+  ExpectCounts(tally, kSanitized ? 8 : 32);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, NotFinite,

@@ -209,7 +209,7 @@ methods:
         RunProgram("run " + at + "experiment.yaml --out " + at + "out");
     ASSERT_EQ(run.code, 0) << run.output;
     const std::string report = RunProgram("report --all " + at + "out").out;
-    const std::string mark = "draft at the cost of eagle3_safeai";
+    const std::string mark = "of eagle3_safeai";
     const std::string note = "at the cost of NAME: heads that stayed";
     if (like_target)
       EXPECT_THAT(report, Not(AnyOf(HasSubstr(mark), HasSubstr(note))));

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "experiments/metrics/bootstrap.h"
 #include "experiments/metrics/catalogue.h"
 #include "experiments/metrics/cell_counts.h"
+#include "experiments/metrics/estimate.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/metrics/round_figures.h"
 #include "experiments/records/prompt_pair.h"
@@ -42,9 +42,8 @@ Values Measure(const std::string& name, const records::Cell& cell,
         {&cell, &records[i], baselines.empty() ? nullptr : &baselines[i]});
   const absl::StatusOr<const MetricRow*> metric = FindMetric(name);
   EXPECT_TRUE(metric.ok()) << metric.status();
-  Bootstrap bootstrap;
   Values values;
-  for (const auto& [key, estimate] : EstimateAll(**metric, pairs, bootstrap))
+  for (const auto& [key, estimate] : EstimateAll(**metric, pairs))
     values[key] = estimate.value;
   return values;
 }
@@ -248,9 +247,7 @@ TEST(Metrics, GiveTheBaselineASpeedOfOne) {
     std::vector<PromptPair> pairs;
     for (const records::PromptRecord& record : plain)
       pairs.push_back({&cell, &record, &record});
-    Bootstrap bootstrap;
-    const KeyedEstimates estimates =
-        EstimateAll(**FindMetric(name), pairs, bootstrap);
+    const KeyedEstimates estimates = EstimateAll(**FindMetric(name), pairs);
     if (std::string(name) == "speed") {
       EXPECT_EQ(estimates.at("").value, 1);
       EXPECT_EQ(estimates.at("").interval->low, 1);
@@ -357,12 +354,10 @@ TEST(Metrics, DifferOverThePromptsOfOneNumberAndId) {
   EXPECT_EQ(right[0].record, &b[0]);
   EXPECT_EQ(left[1].record, &a[3]);
   EXPECT_EQ(right[1].record, &b[3]);
-  Bootstrap bootstrap;
-  EXPECT_EQ(
-      EstimateDifferences(**FindMetric("tokens"), Pairs(a), Pairs(b), bootstrap)
-          .at("")
-          .prompts,
-      2);
+  EXPECT_EQ(EstimateDifferences(**FindMetric("tokens"), Pairs(a), Pairs(b))
+                .at("")
+                .prompts,
+            2);
 }
 
 TEST(Metrics, TakeTheTurnsOfAChatAsOnePrompt) {
@@ -373,10 +368,7 @@ TEST(Metrics, TakeTheTurnsOfAChatAsOnePrompt) {
   ASSERT_EQ(parts.at("").size(), 2);
   EXPECT_EQ(parts.at("")[0].over, 1 + 3);
   EXPECT_EQ(parts.at("")[1].over, 2 + 4);
-  Bootstrap bootstrap;
-  EXPECT_EQ(EstimateAll(**FindMetric("tokens"), Pairs(records), bootstrap)
-                .at("")
-                .prompts,
+  EXPECT_EQ(EstimateAll(**FindMetric("tokens"), Pairs(records)).at("").prompts,
             2);
 }
 
@@ -442,9 +434,7 @@ TEST(Metrics, TakePromptsThatShareABatchOnEitherSideAsOne) {
   auto a = Prompts({{2, "a"}, {3, "b"}, {4, "c"}, {5, "d"}});
   auto b = a;
   const auto prompts = [&] {
-    Bootstrap bootstrap;
-    return EstimateDifferences(**FindMetric("ms_per_token"), Pairs(a), Pairs(b),
-                               bootstrap)
+    return EstimateDifferences(**FindMetric("ms_per_token"), Pairs(a), Pairs(b))
         .at("")
         .prompts;
   };

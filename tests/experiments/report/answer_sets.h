@@ -23,6 +23,9 @@ struct MadeCell {
   double level_ms = 0;     // of drafting, a round of one level
   records::Evidence evidence = records::UNKNOWN;
   int differs = -1;  // the prompt whose text is not plain decoding's
+  int per_pass =
+      4;  // tokens; 1 of plain decoding, and where a level takes time
+  double noise = 0;  // standard deviation of the logarithm of its times
 };
 
 records::Opponent Held(std::uint32_t cell, records::Opponent::Role role);
@@ -34,9 +37,11 @@ inline constexpr auto kSameNodes = records::Opponent::SAME_NODES;
 // first cell of their target and temperature is everybody's baseline.
 class AnswerTest : public FolderTest {
  protected:
+  // Sets of one number have the same noise.
   RecordSet SetOf(const std::vector<MadeCell>& cells, int prompts = 8,
-                  int missing = 0);
+                  int missing = 0, std::uint64_t noise = 0);
 
+  std::string question_ = "Is it?";
   std::string reference_choice_;
   bool fast_ = false;
 

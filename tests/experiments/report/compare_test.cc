@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/strings/str_replace.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_file.h"
 #include "nlohmann/json.hpp"
@@ -87,7 +88,7 @@ TEST_F(CompareTest, CannotTellMachineFromMethodWithoutPlainDecoding) {
   }
   const Outcome outcome = RunProgram(Command("--cell chain"));
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out,
+  EXPECT_THAT(absl::StrReplaceAll(outcome.out, {{"\n", " "}}),
               AllOf(ContainsRegex("chain +machine or method +6"),
                     HasSubstr("a slower machine cannot be told from a slower "
                               "method")));
@@ -100,11 +101,11 @@ TEST_F(CompareTest, PairsPromptsDecodedTogetherWithThoseAlone) {
   const nlohmann::json& merged = json.at("cells")[0];
   EXPECT_EQ(merged.at("prompts"), 6);
   // Shared rounds cost each prompt a part.
-  EXPECT_EQ(merged.at("verdict"), "faster");
+  EXPECT_GT(merged.at("speed").at("difference").get<double>(), 0);
   EXPECT_EQ(RunProgram(Command()).code, 0);
 }
 
-TEST_F(CompareTest, SeesNoDifferenceWhereTheIntervalHoldsZero) {
+TEST_F(CompareTest, IsUndecidedWhereTheIntervalHoldsZero) {
   WriteMadeRecords(Path("a"), {});
   // Other times of one distribution.
   WriteMadeRecords(Path("b"), {.seed = 2});
@@ -112,7 +113,7 @@ TEST_F(CompareTest, SeesNoDifferenceWhereTheIntervalHoldsZero) {
   const nlohmann::json& chain = json.at("cells")[0];
   EXPECT_LT(chain.at("speed").at("low").get<double>(), 0);
   EXPECT_GT(chain.at("speed").at("high").get<double>(), 0);
-  EXPECT_EQ(chain.at("verdict"), "no difference seen");
+  EXPECT_EQ(chain.at("verdict"), "undecided");
 }
 
 TEST_F(CompareTest, PairsThePromptsThatBothHave) {
@@ -242,11 +243,10 @@ TEST_F(CompareTest, RefusesARunWithoutAnyCell) {
                                      ": have no cell of one name"));
 }
 
-TEST_F(CompareTest, DoesNotJudgeByOnePrompt) {
+TEST_F(CompareTest, DoesNotJudgeByFewPrompts) {
   WriteMadeRecords(Path("a"), {.prompts = 1});
   WriteMadeRecords(Path("b"), {.prompts = 1, .slower = 3});
-  EXPECT_THAT(RunProgram(Command()).out,
-              ContainsRegex("chain +too few prompts +1 "));
+  EXPECT_THAT(RunProgram(Command()).out, ContainsRegex("chain +undecided +1 "));
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "experiments/metrics/bootstrap.h"
+#include "experiments/metrics/estimate.h"
 #include "experiments/report/csv.h"
 #include "experiments/report/figures/plot.h"
 #include "tests/experiments/run_program.h"
@@ -93,7 +93,7 @@ TEST_F(ReportFiles, PlotsAreSvgAndCsv) {
   const std::string folder = OwnFolder() + "/deep/figures";
   const Outcome outcome = Report("--figures " + folder);
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.err, HasSubstr("wrote 10 figures as SVG and CSV to"));
+  EXPECT_THAT(outcome.err, HasSubstr("wrote 12 figures as SVG and CSV to"));
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     names.insert(entry.path().stem());
@@ -104,13 +104,13 @@ TEST_F(ReportFiles, PlotsAreSvgAndCsv) {
       EXPECT_THAT(text, AllOf(StartsWith("<svg "), HasSubstr("\n</svg>\n")));
   }
   for (const char* plot :
-       {"speed_by_size", "acceptance_by_depth", "acceptance_by_rank",
-        "accepted_lengths", "predicted_speed"})
+       {"speed_by_size", "tokens_by_size", "acceptance_by_depth",
+        "acceptance_by_rank", "accepted_lengths", "predicted_speed"})
     for (const char* where : {"_target_T0", "_grown-target_T1"})
       EXPECT_EQ(names.count(absl::StrCat(plot, where)), 1u) << plot << where;
-  EXPECT_EQ(names.size(), 10u);
+  EXPECT_EQ(names.size(), 12u);
   EXPECT_THAT(Contents(folder + "/speed_by_size_target_T0.csv"),
-              HasSubstr("\nplain,"));
+              HasSubstr("\nsmall_model: expansion,"));
 }
 
 TEST_F(ReportFiles, PlotsNeedAFolder) {
@@ -128,13 +128,13 @@ TEST_F(ReportFiles, TablesOfTwoAxesHaveTheBestInBold) {
       latex.out,
       AllOf(HasSubstr("method & temperature 0: speed & temperature 0: tokens "
                       "per pass & temperature 1: speed &"),
-            HasSubstr("chain & \\textbf{2.092 [1.580, 2.972]} & "),
-            HasSubstr("merged & 1.915 [1.498, 2.440] LOSSY & 2.714 "),
+            HasSubstr("chain & \\textbf{2.092 [1.320, 3.314]} & "),
+            HasSubstr("merged & 1.915 [1.328, 2.762] LOSSY & 2.714 "),
             HasSubstr("lossy\\_merged &  &  & ")));
   EXPECT_THAT(Report("--columns temperature").out,
-              HasSubstr(" 2.092 [1.580, 2.972]* "));
+              HasSubstr(" 2.092 [1.320, 3.314]* "));
   EXPECT_THAT(Report("--format markdown --rows method").out,
-              HasSubstr("| **2.092 \\[1.580, 2.972]** |"));
+              HasSubstr("| **2.092 \\[1.320, 3.314]** |"));
   const std::string times =
       Report("--columns temperature --metrics ms_per_token").out;
   EXPECT_THAT(times, HasSubstr("temperature 0: ms per token"));

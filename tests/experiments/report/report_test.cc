@@ -39,7 +39,7 @@ TEST_F(ReportTest, IsTheAnswerUnlessMoreIsAskedFor) {
                     HasSubstr("Fastest lossless method: "),
                     HasSubstr("All numbers: banyan report --all "),
                     Not(HasSubstr("alpha"))));
-  EXPECT_THAT(Report("--kind edit").out, HasSubstr(", 3 prompts."));
+  EXPECT_THAT(Report("--kind edit").out, HasSubstr("(3 prompts, "));
 }
 
 TEST_F(ReportTest, IsATableOfAllCells) {
@@ -48,10 +48,9 @@ TEST_F(ReportTest, IsATableOfAllCells) {
   EXPECT_EQ(outcome.err, "");
   EXPECT_THAT(
       outcome.out,
-      AllOf(ContainsRegex("cell +prompts +tokens per pass +accepted per pass "
-                          "+alpha +speed +predicted speed +ms per token"),
+      AllOf(ContainsRegex("cell +prompts +tokens +accepted +alpha +speed\n"),
             ContainsRegex("plain +6 +1\\.000 +- +- +1\\.000 \\[1\\.000, "
-                          "1\\.000\\] +1\\.000 "),
+                          "1\\.000\\]\n"),
             ContainsRegex("lossy_merged 1 +LOSSY, grown \\(target\\) +6 "),
             HasSubstr("95 % intervals"),
             HasSubstr("LOSSY: the output does not follow"),
@@ -96,13 +95,13 @@ TEST_F(ReportTest, GivesDifferencesToAReferenceCell) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(
       outcome.out,
-      AllOf(ContainsRegex("difference in ms per token"),
+      AllOf(HasSubstr("difference in ms per"),
             HasSubstr("Differences are to chain."),
-            ContainsRegex("merged .* [0-9] of 6, p [0-9.]+\n"),
+            ContainsRegex("merged +[0-9] of 6, p [0-9.]+\n"),
             HasSubstr("sign test"),
-            ContainsRegex("chain +6 +[0-9.]+ \\[[^]]+\\] +- +-\n"),
+            ContainsRegex("chain +6 +[0-9.]+ \\[[^]]+\\] +-\n"),
             ContainsRegex("merged +LOSSY +6 +[0-9.]+ \\[[^]]+\\] +[+-][0-9.]+ "
-                          "\\[[^]]+\\] +[0-9] of 6")));
+                          "\\[[^]]+\\]\n")));
 }
 
 TEST_F(ReportTest, CanBeOfOneKindOfPrompts) {
@@ -171,9 +170,11 @@ TEST_F(ReportTest, TakesABaselineThatStandsInAnotherGroup) {
   const Outcome together =
       Report("--group temperature --reference plain --metrics speed");
   for (const Outcome& outcome : {alone, together})
-    EXPECT_THAT(outcome.out,
-                ContainsRegex("\nchain +6 +[0-9.]+ \\[[^]]+\\] +[+-][0-9.]+ "
-                              "\\[[^]]+\\] +6 of 6, p 0.031\n"));
+    EXPECT_THAT(
+        outcome.out,
+        AllOf(ContainsRegex("\nchain +6 +[0-9.]+ \\[[^]]+\\] +[+-][0-9.]+ "
+                            "\\[[^]]+\\]\n"),
+              ContainsRegex("\nchain +6 of 6, p 0.031\n")));
 }
 
 TEST_F(ReportTest, WritesMarkdown) {
@@ -233,13 +234,10 @@ TEST_F(ReportTest, PredictsTheSpeedAtStatedCosts) {
   EXPECT_THAT(table.err, HasSubstr("the same passes are taken for 2 targets"));
   EXPECT_THAT(
       table.out,
-      AllOf(ContainsRegex(" speed +predicted by curve: gpu.yaml +predicted "
-                          "speed +ms per token"),
-            ContainsRegex(" difference in speed +difference in predicted by "
-                          "curve: gpu.yaml "),
+      AllOf(ContainsRegex(" predicted by curve: +predicted +ms"),
+            HasSubstr("difference in predicted"),
             ContainsRegex("\nplain( [^\n]*)? 1\\.000 \\[1\\.000, 1\\.000\\]"),
-            ContainsRegex("Predicted, not measured, by [^ ]*/gpu.yaml: a round "
-                          "takes a pass of the nodes of its tree")));
+            HasSubstr("/gpu.yaml: a round")));
   EXPECT_THAT(Report(option + " --format markdown").out,
               AllOf(HasSubstr("| predicted by curve: gpu.yaml |"),
                     HasSubstr("\n\nPredicted, not measured, by ")));

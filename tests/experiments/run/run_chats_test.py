@@ -66,8 +66,10 @@ class ChatTest(RunCase):
         self.assertEqual(len(records), 4 * 6)
         self.assertEqual(len({(cell, record["prompt"]) for (cell, _, _), record
                               in records.items()}), 4 * 6)
-        self.assertEqual(sorted(record["order"] for record in
-                                records.values()), list(range(4 * 6)))
+        # With plain decoding's second runs, which are exported nowhere.
+        orders = {record["order"] for record in records.values()}
+        self.assertEqual(len(orders), 4 * 6)
+        self.assertTrue(orders < set(range(6 * 6)))
         for cell in {cell for cell, _, _ in records}:
             answers = self.answers(out, cell)
             for number, turns in enumerate(QUESTIONS):

@@ -1,0 +1,47 @@
+// What a difference of two cells says, once chance is thought of.
+//
+// A verdict needs six prompts, an interval's test that holds when it is
+// corrected for all comparisons of the answer (HolmAdjusted), and a sign test
+// over the prompts that agrees at 5 %, uncorrected. All else is undecided.
+#ifndef BANYAN_EXPERIMENTS_REPORT_ANSWER_VERDICT_H_
+#define BANYAN_EXPERIMENTS_REPORT_ANSWER_VERDICT_H_
+
+#include <optional>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "experiments/metrics/estimate.h"
+#include "experiments/metrics/metric.h"
+#include "experiments/metrics/sign_test.h"
+#include "experiments/records/prompt_pair.h"
+
+namespace banyan {
+
+inline constexpr int kLeastPrompts = 6;
+inline constexpr double kVerdictLevel = 0.05;
+
+// Of a number that is better the larger it is: own less other.
+enum class Judgement { kUndecided, kMore, kLess };
+
+struct Difference {
+  std::optional<Estimate> estimate;  // none: nothing in common
+  SignTest signs;
+  Judgement verdict = Judgement::kUndecided;
+  // How many prompts would probably decide it; none where nothing tells.
+  std::optional<double> prompts_wanted;
+};
+
+// Over the prompts of both, yet without a verdict.
+Difference Compare(const MetricRow& metric, absl::Span<const PromptPair> own,
+                   absl::Span<const PromptPair> other);
+
+// Gives all their verdicts, and how many prompts would decide the others.
+void Decide(absl::Span<Difference* const> family);
+
+// "faster", "slower", "undecided".
+absl::string_view SpeedWord(Judgement verdict);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_REPORT_ANSWER_VERDICT_H_
