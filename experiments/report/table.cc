@@ -23,6 +23,7 @@ using Row = std::vector<std::string>;
 constexpr int kGap = 2;        // between columns
 constexpr int kNameRoom = 28;  // of a column of names in a table that is cut
 constexpr int kLeastName = 16;
+constexpr int kTextRoom = 22;  // of further texts
 
 int WidestWord(const std::string& text) {
   int widest = 0;
@@ -56,7 +57,7 @@ class TextLayout {
     for (std::size_t i = 0; i < contents.size(); ++i) {
       widths_[i] = std::max(contents[i], WidestWord(table.header[i]));
       if (i > 0 && i < table.text_columns)
-        widths_[i] = std::min(widths_[i], kNameRoom);
+        widths_[i] = std::min(widths_[i], kTextRoom);
       widths_[i] = std::min(widths_[i], kTableColumns - kNameRoom - kGap);
       if (i > 0) others += kGap + widths_[i];
     }

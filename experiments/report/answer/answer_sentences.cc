@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "core/base/counted.h"
 #include "experiments/metrics/round_figures.h"
@@ -127,16 +128,19 @@ std::string ScoreText(const Score& score, const std::string& noun,
                         : score.less == 1 ? absl::StrCat(said.less, " beside ")
                                           : "undecided beside ",
                         opposed);
+  const std::string of_several = absl::StrReplaceAll(
+      opposed, {{" its own drafters", " their own drafters"}});
   if (score.undecided() == score.all)
     return absl::StrCat("all ", score.all, " ", noun, "s are undecided beside ",
-                        opposed);
+                        of_several);
   const std::string all = absl::StrCat("of ", score.all, " ", noun, "s");
   std::string text =
       score.more == 0
           ? absl::StrCat("none ", all, " is ", said.more, opposed)
           : absl::StrCat(score.more, " ", all,
-                         score.more == 1 ? " is " : " are ", said.more, opposed,
-                         " (", Names(score.winners), ")");
+                         score.more == 1 ? " is " : " are ", said.more,
+                         score.more == 1 ? opposed : of_several, " (",
+                         Names(score.winners), ")");
   std::vector<std::string> others;
   if (score.less > 0)
     others.push_back(absl::StrCat(Are(score.less), " ", said.less));
@@ -194,9 +198,13 @@ std::string OutlookText(const Outlook& outlook) {
 std::string TravelSentence(const std::vector<const AnswerEntry*>& entries,
                            const TemperatureAnswer& at) {
   std::vector<std::string> outlooks;
-  for (const Outlook& outlook : at.outlooks)
+  bool decided = false;
+  for (const Outlook& outlook : at.outlooks) {
     if (std::string text = OutlookText(outlook); !text.empty())
       outlooks.push_back(std::move(text));
+    decided = decided || outlook.score.undecided() < outlook.score.all;
+  }
+  if (!outlooks.empty() && !decided) outlooks = {"undecided too"};
   return absl::StrCat(
       "Elsewhere: in tokens per pass, which every machine shares, ",
       ScoreText(at.tokens_per_pass, Noun(entries, at),

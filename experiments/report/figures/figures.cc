@@ -103,7 +103,9 @@ std::string ShapeOf(const records::Cell& cell) {
   std::set<std::string> policies;
   for (const records::Trunk& trunk : cell.trunks())
     policies.insert(trunk.policy());
-  return IsTree(cell) ? absl::StrJoin(policies, " + ") : "chains";
+  const bool chains = policies.size() == 1 && *policies.begin() == "chain";
+  if (!IsTree(cell)) return "chains";
+  return chains ? "merged chains" : absl::StrJoin(policies, " + ");
 }
 
 // The place of the value among all, in the order of their first uses.

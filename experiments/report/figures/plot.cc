@@ -105,6 +105,14 @@ Axes AxesOf(const Plot& plot) {
   if (plot.guide == Plot::Guide::kOne)
     axes.y = RoundScale(std::min(1.0, axes.y.low), std::max(1.0, axes.y.high));
   if (plot.from_zero) axes.y = RoundScale(0, axes.y.high);
+  // No point stands on the frame at a side.
+  for (const Plot::Series& series : plot.series)
+    for (const Plot::Point& point : series.points) {
+      if (plot.guide == Plot::Guide::kDiagonal) break;
+      if (point.x.value <= axes.x.low && axes.x.low != 0)
+        axes.x.low -= axes.x.step;
+      if (point.x.value >= axes.x.high) axes.x.high += axes.x.step;
+    }
   axes.x.from = kLeft;
   axes.x.to = kWidth - kRight;
   axes.y.from = kTop + kHeight;

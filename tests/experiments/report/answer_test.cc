@@ -340,8 +340,9 @@ TEST_F(AnswerTest, OpensWithASentenceThatAnswersTheQuestion) {
   for (const int travels : {1, 3})
     EXPECT_THAT(opening[travels],
                 AllOf(HasSubstr("in tokens per pass, which every machine "
-                                "shares, all 2 trees are undecided beside"),
-                      HasSubstr("where wide passes are free")));
+                                "shares, all 2 trees are undecided beside a "
+                                "chain of as many nodes of their own drafters"),
+                      HasSubstr("ship with the program: ")));
   const std::vector<std::string> lines = LinesOf(AnswerText(answer, ""));
   EXPECT_EQ(lines[1].rfind("At T = 0: yes, 1 of 2 trees", 0), 0u) << lines[1];
 }
