@@ -33,6 +33,7 @@
 #include "core/transformer/weight_stream.h"
 #include "tests/core/transformer/made_model.h"
 #include "tests/experiments/tools/packing.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/thread_ranks.h"
 
 namespace banyan {
@@ -308,7 +309,9 @@ TEST(Pack, AHeaderThatContradictsItselfIsRefusedOrChangesNothing) {
     const auto model = Load(packed.path(), {.format = WeightFormat::kBf16});
     ASSERT_TRUE(model.ok()) << model.status();
     const auto expected = LogitsOfTexts(**model);
+    int turn = 0;
     const auto visit = [&](const Json& changed, const std::string& what) {
+      if (kSanitized && turn++ % 4 != 0) return;
       header.Write(changed);
       for (const bool bounded : {false, true}) {
         const auto checkpoint = Checkpoint::Open(packed.path());
@@ -338,7 +341,7 @@ TEST(Pack, AHeaderThatContradictsItselfIsRefusedOrChangesNothing) {
     for (const char* key : {"format", "tensors", "vectors", "matrices"})
       ForEachChange(header.json(), Json::json_pointer() / key, visit);
   }
-  EXPECT_GT(refused, 10000);
+  EXPECT_GT(refused, kSanitized ? 2500 : 10000);
   // Such as a matrix that is listed before another.
   EXPECT_LT(same, 200);
 }
