@@ -77,9 +77,10 @@ void PrintEstimates(const Estimates& estimates) {
   std::cout << (estimates->size() > 1 ? "\nThe longest shard: at best "
                                       : "\nAt best ")
             << DurationText(std::ceil(longest.least_s))
-            << ", if every draft were accepted; "
+            << ", if every draft is accepted; "
             << DurationText(std::ceil(longest.most_s))
-            << " if none, at what this machine can do just now.\n";
+            << " if none is. (Estimated from passes that were timed just "
+               "now.)\n";
 }
 
 // Where no method can win whatever it accepts, since a pass of so small a

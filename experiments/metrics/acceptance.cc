@@ -112,8 +112,8 @@ std::vector<MetricRow> AcceptanceMetrics() {
        "another after it.",
        "", Form::kRatio, CountConditionalAcceptance},
       {"acceptance_by_rank",
-       "Share of the draw lists reached whose draw of this number was the "
-       "first of the accepted token.",
+       "How often the draw of this rank was the accepted one, of all nodes "
+       "that verification reached and that had draws.",
        "", Form::kRatio, CountAcceptanceByRank},
       {"acceptance_by_trunk",
        "Share of the accepted tokens that this trunk proposed before any "

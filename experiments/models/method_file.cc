@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -277,8 +278,10 @@ std::vector<std::string> NotesOn(const LoadedMethod& method, int longest) {
   std::vector<std::string> notes;
   for (const MethodModel& drafter : method.models) {
     if (!drafter.about.empty())
-      notes.push_back(absl::StrCat("the head ", drafter.name, " (",
-                                   drafter.directory, "): ", drafter.about));
+      notes.push_back(absl::StrCat(
+          "the head ", drafter.name == "head" ? "" : drafter.name + " ", "(",
+          std::filesystem::path(drafter.directory).lexically_normal().string(),
+          "): ", drafter.about));
     if (drafter.model != nullptr && drafter.model->context_limit() < longest)
       notes.push_back(absl::StrCat("the drafting model ", drafter.name, " (",
                                    drafter.directory, ") holds ",

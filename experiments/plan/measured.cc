@@ -20,6 +20,7 @@
 #include "configs/loader/writer.h"
 #include "core/base/catalogue.h"
 #include "core/base/check.h"
+#include "core/base/counted.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/prob/draw_kind.h"
@@ -220,8 +221,8 @@ class Completion {
     const int levels = stated == 0 ? std::max(1, best->levels) : stated;
     policy.SetSize(nodes, levels);
     Note(absl::StrFormat(
-        "%s: tree of %d nodes in %d levels, %s", About(cell, cell.method),
-        nodes, std::max(1, best->levels),
+        "%s: tree of %s in %s, %s", About(cell, cell.method),
+        Counted(nodes, "node"), Counted(std::max(1, best->levels), "level"),
         best->nodes == 0
             ? "but no tree is predicted to be faster than plain decoding"
             : absl::StrFormat("predicted speedup %.2fx", best->speedup)));

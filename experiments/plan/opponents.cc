@@ -226,13 +226,10 @@ absl::Status AddOpponents(ChainFinder find, Experiment& experiment) {
           ? "the method that the experiment names (compare.reference)"
       : compare.measured
           ? absl::StrCat(
-                "the chain with the highest predicted speed among the "
-                "rivals' drafters, predicted before this run from acceptance "
-                "on other prompts and from this machine's costs "
-                "(compare.chains)",
-                compare.neighbours ? ""
-                                   : "; neighbouring lengths were not run "
-                                     "(compare.neighbours)")
+                "the chain that was predicted to be the fastest, before this "
+                "run, from acceptance on other prompts and this machine's "
+                "costs",
+                compare.neighbours ? "" : "; no neighbouring length was run")
       : !compare.chains.empty()
           ? "the chain of a rival's drafter that was fastest on other prompts, "
             "fixed before this run (compare.chains)"
