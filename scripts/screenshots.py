@@ -47,7 +47,10 @@ class Browser:
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         if downloads:
             options.add_experimental_option(
-                "prefs", {"download.default_directory": str(downloads)})
+                "prefs", {"download.default_directory": str(downloads),
+                          # Several of one page.
+                          "profile.default_content_setting_values."
+                          "automatic_downloads": 1})
         service = webdriver.ChromeService if hasattr(
             webdriver, "ChromeService") else webdriver.chrome.service.Service
         self.driver = webdriver.Chrome(options=options, service=service(DRIVER))

@@ -17,6 +17,7 @@ function choose(change) {
   settle();
   drawControls();
   drawTable();
+  drawFigures();
   if ("target" in change || "temperature" in change) {
     drawPlots();
   } else {
@@ -64,6 +65,31 @@ function drawControls() {
              view.temperature);
   byId("count").textContent =
       `${shownCells().length} of ${allCells.length} cells`;
+}
+
+// --- the figure ----------------------------------------------------------------
+
+function dataAddress(type, text) {
+  return `data:${type};charset=utf-8,${encodeURIComponent(text)}`;
+}
+
+// Tokens per pass beside speedup, by drafted nodes, as `--figures` draws them; each
+// temperature by itself.
+function drawFigures() {
+  const shown = (report.figures ?? []).filter(
+      (figure) => ["tokens", "size"].includes(figure.plot) &&
+                  (!view.target || figure.target === view.target) &&
+                  (!view.temperature ||
+                   String(figure.temperature) === view.temperature));
+  byId("drawn").replaceChildren(...shown.map((figure) => element(
+      "figure", {},
+      element("img", {src: dataAddress("image/svg+xml", figure.svg),
+                      alt: figure.title}),
+      element("figcaption", {},
+              element("a", {download: `${figure.file}.svg`,
+                            href: dataAddress("image/svg+xml", figure.svg)}, "SVG"),
+              element("a", {download: `${figure.file}.csv`,
+                            href: dataAddress("text/csv", figure.csv)}, "CSV")))));
 }
 
 // --- summary -----------------------------------------------------------------

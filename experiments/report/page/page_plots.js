@@ -446,6 +446,8 @@ function drawFiles(plot) {
     download: `${file.file}.${kind}`,
     href: `data:${type};charset=utf-8,${encodeURIComponent(file[kind])}`,
   }, kind.toUpperCase());
+  // The answer has that one, as it is drawn for papers.
+  byId(`figure-${plot.id}`).hidden = plot.id === "size" && file !== undefined;
   byId(`figure-${plot.id}`).querySelector(".files").replaceChildren(
       ...(file ? [link("svg", "image/svg+xml"), " ", link("csv", "text/csv")]
                : []));

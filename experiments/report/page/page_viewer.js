@@ -176,11 +176,23 @@ function drawChoices(samples) {
              [...labels].map(([cell, label]) => [cell.name, label]),
              view.cell?.name);
   fillSelect(byId("viewer-prompt"), samples.map(
-      (sample, i) => [i, promptLabel(sample)]), samples.indexOf(viewed.sample));
+      (sample, i) => [i, promptLabel(sample, samples)]), samples.indexOf(viewed.sample));
 }
 
-function promptLabel({id, kind, turn, prompt}) {
-  const start = [...prompt.trim().replace(/\s+/g, " ")].slice(0, 40).join("");
+// How many characters all prompts begin with, up to a word's end: a template's.
+function sharedStart(prompts) {
+  const first = prompts[0] ?? "";
+  let length = 0;
+  while (length < first.length &&
+         prompts.every((prompt) => prompt[length] === first[length])) {
+    ++length;
+  }
+  return length === first.length ? 0 : first.slice(0, length).search(/\S*$/);
+}
+
+function promptLabel({id, kind, turn, prompt}, samples) {
+  const own = prompt.slice(sharedStart(samples.map((sample) => sample.prompt)));
+  const start = [...own.trim().replace(/\s+/g, " ")].slice(0, 40).join("");
   const later = turn > 0 ? `, turn ${turn + 1}` : "";
   return `${id}${kind ? ` (${kind})` : ""}${later}: ${start}`;
 }
@@ -235,7 +247,26 @@ function arrowKeys(event) {
 }
 
 // Called once.
+// The tree as it stands there, in a file of its own.
+function saveTree() {
+  const svg = byId("tree").querySelector("svg").cloneNode(true);
+  svg.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  const style = document.createElementNS(svg.namespaceURI, "style");
+  style.textContent = document.querySelector("style").textContent
+      .replaceAll("#tree ", "");
+  svg.prepend(style);
+  const link = element("a", {
+    download: `tree_${viewed.sample.id}_${viewed.round + 1}.svg`,
+    href: dataAddress("image/svg+xml", svg.outerHTML),
+  });
+  link.click();
+}
+
 function listenInViewer() {
+  byId("tree-svg").addEventListener("click", (event) => {
+    event.preventDefault();
+    saveTree();
+  });
   byId("viewer-cell").addEventListener("change", (event) => choose(
       {cell: allCells.find((cell) => cell.name === event.target.value)}));
   byId("viewer-prompt").addEventListener("change", (event) => {

@@ -155,6 +155,40 @@ class Page(unittest.TestCase):
         self.assertEqual(saved.read_text(encoding="utf-8"), "<svg/>")
         self.script("report.figures = []; drawPlots()")
 
+    def test_a_tree_is_saved(self):
+        self.press("#tree-svg")
+        for _ in range(50):
+            saved = [path for path in pathlib.Path(self.folder.name).glob("tree_*.svg")
+                     if path.stat().st_size > 0]
+            if saved:
+                break
+            time.sleep(0.1)
+        text = saved[0].read_text(encoding="utf-8")
+        self.assertTrue(text.startswith("<svg"))
+        self.assertIn("--accepted", text)
+        self.assertIn('class="node', text)
+
+    def test_the_figure_is_the_programs(self):
+        self.script(
+            "report.figures = [0, 1].flatMap((t) => ['tokens', 'size', 'depth'].map("
+            "(plot) => ({plot, target: view.target, temperature: t, title: plot + t, "
+            "file: plot + t, svg: '<svg/>', csv: 'a'}))); drawFigures()")
+        titles = "return [...document.querySelectorAll('#drawn img')].map((i) => i.alt)"
+        temperature = self.script("return view.temperature")
+        self.assertEqual(self.script(titles),
+                         [f"tokens{temperature}", f"size{temperature}"])
+        self.choose("#temperature", "")
+        self.assertEqual(self.script(titles), ["tokens0", "size0", "tokens1", "size1"])
+        self.script("report.figures = []")
+        self.choose("#temperature", temperature)
+
+    def test_prompts_are_called_by_what_differs(self):
+        self.assertEqual(self.script(
+            "const all = ['system be kind user how', 'system be kind user who']"
+            ".map((prompt, i) => ({id: i, prompt}));"
+            "return all.map((sample) => promptLabel(sample, all))"),
+            ["0: how", "1: who"])
+
     def test_hostile_texts_are_inert(self):
         """Texts of the sample would end a script and begin another."""
         self.assertIn("</script>", json.dumps(self.report["experiment"]))
