@@ -214,7 +214,8 @@ TEST(Measured, NeighboursOfThePredictedLengthRun) {
       Opponents(*without, "tree"),
       ElementsAre("reference chain-10 weak",
                   testing::StartsWith("nodes chain-"), "best chain-10 weak"));
-  EXPECT_THAT(without->reference_choice, HasSubstr("compare.neighbours"));
+  EXPECT_THAT(without->reference_choice,
+              HasSubstr("no neighbouring length was run"));
   const auto steep = Completed(text, Curves().at("steep"));
   ASSERT_TRUE(steep.ok()) << steep.status();
   EXPECT_THAT(
