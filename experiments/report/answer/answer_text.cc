@@ -97,6 +97,11 @@ class TargetTables {
   }
 
  private:
+  std::string Title(double temperature) const {
+    return absl::StrFormat("%s%s, T = %g:", target_.name, target_.marks,
+                           temperature);
+  }
+
   std::vector<std::string> Row(const std::string& name,
                                const CellNumbers& numbers,
                                const Difference* against,
@@ -116,9 +121,8 @@ class TargetTables {
 
   Table RivalsTable(const Group& group, double temperature,
                     bool withdrawn) const {
-    Table table = {
-        .header = {absl::StrFormat("%s, T = %g", target_.name, temperature)},
-        .sections = {Table::Section{}}};
+    Table table = {.header = {"method"},
+                   .sections = {{.title = Title(temperature)}}};
     if (withdrawn)
       table.header.emplace_back("tokens per pass");
     else
@@ -141,11 +145,10 @@ class TargetTables {
   // Of each tree, the chain of its own drafters that is hardest to beat.
   Table ChainsTable(double temperature) const {
     Table table = {
-        .header = {absl::StrFormat("%s, T = %g", target_.name, temperature),
-                   "hardest chain of its own drafters", "speedup ", "verdict",
-                   "against that chain", "would decide"},
+        .header = {"tree", "hardest chain of its own drafters", "speedup ",
+                   "verdict", "against that chain", "would decide"},
         .text_columns = 2,
-        .sections = {Table::Section{}}};
+        .sections = {{.title = Title(temperature)}}};
     for (const AnswerRow& row : target_.rows) {
       const auto found = row.at.find(temperature);
       if (found == row.at.end() || found->second.chains.empty()) continue;

@@ -201,7 +201,7 @@ TEST_F(AnswerTest, SetsTemperaturesAndTargetsBelowEachOther) {
   const std::string text = AnswerText(answer, "");
   EXPECT_THAT(text, AllOf(ContainsRegex("\nOn large at T = 0: .*\n"),
                           ContainsRegex("\nOn small at T = 1: .*\n"),
-                          ContainsRegex("\nlarge, T = 0 +speedup"),
+                          ContainsRegex("\nlarge, T = 0:\nmethod +speedup"),
                           HasSubstr("On small the fastest: at T = 0 "
                                     "chain-8 strong"),
                           HasSubstr("at T = 1 chain-8")));
@@ -209,8 +209,8 @@ TEST_F(AnswerTest, SetsTemperaturesAndTargetsBelowEachOther) {
   for (MadeCell& cell : Trees(1, 5)) both.push_back(cell);
   const RecordSet beside = SetOf(both);
   EXPECT_THAT(AnswerText(MakeAnswer(beside), ""),
-              AllOf(ContainsRegex("small, T = 0 +speedup"),
-                    ContainsRegex("small, T = 1 +speedup")));
+              AllOf(ContainsRegex("small, T = 0:\nmethod +speedup"),
+                    ContainsRegex("small, T = 1:\nmethod +speedup")));
 }
 
 TEST_F(AnswerTest, NamesAMethodsOwnAxisByItsLastWord) {
