@@ -250,14 +250,14 @@ function arrowKeys(event) {
 // The tree as it stands there, in a file of its own.
 function saveTree() {
   const svg = byId("tree").querySelector("svg").cloneNode(true);
-  svg.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   const style = document.createElementNS(svg.namespaceURI, "style");
   style.textContent = document.querySelector("style").textContent
       .replaceAll("#tree ", "");
   svg.prepend(style);
   const link = element("a", {
     download: `tree_${viewed.sample.id}_${viewed.round + 1}.svg`,
-    href: dataAddress("image/svg+xml", svg.outerHTML),
+    href: dataAddress("image/svg+xml",
+                      new XMLSerializer().serializeToString(svg)),
   });
   link.click();
 }
