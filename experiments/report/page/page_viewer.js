@@ -246,7 +246,6 @@ function arrowKeys(event) {
   showRound(viewed.round + step);
 }
 
-// Called once.
 // The tree as it stands there, in a file of its own.
 function saveTree() {
   const svg = byId("tree").querySelector("svg").cloneNode(true);
@@ -262,6 +261,7 @@ function saveTree() {
   link.click();
 }
 
+// Called once.
 function listenInViewer() {
   byId("tree-svg").addEventListener("click", (event) => {
     event.preventDefault();
