@@ -424,7 +424,7 @@ matrix:""")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("4 cells on 24 prompts", done.stdout)
         self.assertIn("copy, sampling.temperature=1", done.stdout)
-        self.assertRegex(done.stdout, r"At best \d+ s, if every draft were "
+        self.assertRegex(done.stdout, r"At best \d+ s, if every draft is "
                          r"accepted; \d+ s if none")
         resolved = run("check", self.file, "--resolved")
         copy = self.folder / "copy.yaml"
