@@ -199,7 +199,11 @@ void AddReportCommand(CommandLine& line) {
                "The long table: every cell with intervals, instead of the "
                "answer; so do --format, --metrics, --group, --reference, "
                "--rows, --columns, --curve and --mixed.");
-  command.Option("--format", &options->format, "How the long table is written.")
+  command
+      .Option("--format", &options->format,
+              "Table, markdown and latex are the long table; csv, json and "
+              "html have "
+              "all.")
       .OneOf({"table", "markdown", "csv", "latex", "json", "html"})
       .ShowDefault();
   command

@@ -1,5 +1,4 @@
-// Names of a cell's target and of kinds of draws, and cells that have a name
-// of their own.
+// Names of a cell's target and of kinds of draws; kinds of cells.
 #ifndef BANYAN_EXPERIMENTS_RECORDS_CELL_NAMES_H_
 #define BANYAN_EXPERIMENTS_RECORDS_CELL_NAMES_H_
 
@@ -22,6 +21,12 @@ inline std::string TargetName(const records::Cell& cell) {
 inline constexpr char kPlainAgain[] = "plain_2";
 inline bool IsRepeat(const records::Cell& cell) {
   return cell.trunks_size() == 0 && cell.method() == kPlainAgain;
+}
+
+// Whether its draft can branch.
+inline bool IsTree(const records::Cell& cell) {
+  return cell.trunks_size() > 1 ||
+         (cell.trunks_size() == 1 && !cell.trunks(0).chain());
 }
 
 // "independent", "without_replacement", "deterministic".

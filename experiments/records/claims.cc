@@ -84,6 +84,27 @@ void WithdrawRefutedClaims(RecordSet& set) {
   }
 }
 
+void WarnOfRepeats(RecordSet& set) {
+  for (const CellRecords& repeat : set.repeats) {
+    if (repeat.context->machine().fast()) continue;
+    const auto differs = [](const PromptPair& pair) {
+      return pair.baseline != nullptr && SamePrompt(pair) &&
+             !std::equal(pair.record->tokens().begin(),
+                         pair.record->tokens().end(),
+                         pair.baseline->tokens().begin(),
+                         pair.baseline->tokens().end());
+    };
+    const auto differing =
+        std::count_if(repeat.pairs.begin(), repeat.pairs.end(), differs);
+    if (differing > 0)
+      set.warnings.push_back(absl::StrCat(
+          repeat.baseline, ": a second run gave ", differing, " of ",
+          repeat.pairs.size(),
+          " texts otherwise, though it draws the same: what is computed here "
+          "is not repeatable"));
+  }
+}
+
 absl::Status CheckClaims(const RecordSet& set) {
   if (set.refuted.empty()) return absl::OkStatus();
   return absl::AbortedError(absl::StrJoin(set.refuted, "\nbanyan: "));

@@ -38,6 +38,10 @@ TextCheck CompareTexts(absl::Span<const PromptPair> pairs);
 // apart.
 void WithdrawRefutedClaims(RecordSet& set);
 
+// Warns, in the set, where plain decoding's second run gave another text than
+// its first, at any temperature: both draw the same.
+void WarnOfRepeats(RecordSet& set);
+
 // Aborted, with what set.refuted says, if anything; the program then ends
 // with 3.
 absl::Status CheckClaims(const RecordSet& set);

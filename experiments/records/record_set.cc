@@ -447,6 +447,7 @@ absl::StatusOr<RecordSet> ReadRecordSet(const std::vector<std::string>& paths,
     WarnOfPrompts(experiments[i], names[i], set.warnings);
   }
   WithdrawRefutedClaims(set);
+  WarnOfRepeats(set);
   return set;
 }
 

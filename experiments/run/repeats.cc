@@ -1,16 +1,20 @@
 #include "experiments/run/repeats.h"
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "experiments/plan/resolve.h"
 #include "experiments/records/cell_names.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/run/prepared_cells.h"
 #include "experiments/run/prepared_run.h"
 
 namespace banyan {
+
+// What no method of an experiment may be called.
+static_assert(absl::string_view(kPlainAgain) == kPlainRepeated);
 
 void RepeatPlain(PreparedRun& run) {
   const std::size_t all = run.cells.size();

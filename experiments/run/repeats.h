@@ -1,4 +1,4 @@
-// Plain decoding a second time: an A/A pair, whose difference is the machine's.
+// Adds a second run of plain decoding: an A/A pair, whose difference is noise.
 #ifndef BANYAN_EXPERIMENTS_RUN_REPEATS_H_
 #define BANYAN_EXPERIMENTS_RUN_REPEATS_H_
 

@@ -22,12 +22,13 @@
 namespace banyan {
 namespace {
 
-// Whether a cell is the baseline of another.
+// Whether a cell is the baseline of another that is no repeat of it.
 std::vector<bool> Baselines(const PreparedRun& run) {
   std::vector<bool> baselines(run.cells.size());
   for (std::size_t i = 0; i < run.cells.size(); ++i) {
     const std::size_t baseline = run.cells[i].description.baseline();
-    if (baseline != i) baselines[baseline] = true;
+    if (baseline != i && !IsRepeat(run.cells[i].description))
+      baselines[baseline] = true;
   }
   return baselines;
 }

@@ -71,9 +71,10 @@ class Maker {
                      .refuted = set_.refuted};
     CountRecords(answer);
     for (const CellRecords& cell : set_.cells) {
-      TargetAnswer& target = TargetOf(cell, answer);
-      std::size_t& prompts = target.at[cell.cell->temperature()].prompts;
-      prompts = std::max(prompts, cell.pairs.size());
+      int& prompts =
+          TargetOf(cell, answer).at[cell.cell->temperature()].prompts;
+      const auto tokens = Only(EstimateAll(tokens_per_pass_, cell.pairs));
+      if (tokens.has_value()) prompts = std::max(prompts, tokens->prompts);
     }
     for (TargetAnswer& target : answer.targets)
       for (auto& [temperature, at] : target.at)
@@ -255,7 +256,7 @@ class Maker {
     }
     if (reference != nullptr)
       entry.reference = Against(cell, *reference, target);
-    const std::string name = NameOf(cell);
+    const std::string name = entry.own.name;
     auto row = std::find_if(
         target.rows.begin(), target.rows.end(),
         [&](const AnswerRow& other) { return other.name == name; });
@@ -311,9 +312,8 @@ class Maker {
           }
         }
     for (auto& [pair, difference] : chains_) speeds.push_back(&difference);
-    Decide(speeds);
+    answer.comparisons = Decide(speeds);
     Decide(tokens);
-    answer.comparisons = static_cast<int>(speeds.size());
     for (TargetAnswer& target : answer.targets)
       for (AnswerRow& row : target.rows)
         for (auto& [temperature, entry] : row.at)
@@ -413,11 +413,6 @@ class Maker {
 };
 
 }  // namespace
-
-bool IsTree(const records::Cell& cell) {
-  return cell.trunks_size() > 1 ||
-         (cell.trunks_size() == 1 && !cell.trunks(0).chain());
-}
 
 Answer MakeAnswer(const RecordSet& set) { return Maker(set).Make(); }
 

@@ -82,8 +82,9 @@ struct PlainTwice {
 };
 
 struct TemperatureAnswer {
-  bool trees = false;       // what the scores are of
-  std::size_t prompts = 0;  // the most that a cell has
+  bool trees = false;  // what the scores are of
+  // The most that a cell has; a chat or a batch is one.
+  int prompts = 0;
   Score speed;
   Score tokens_per_pass;
   std::vector<Outlook> outlooks;
@@ -115,9 +116,6 @@ struct Answer {
 };
 
 Answer MakeAnswer(const RecordSet& set);
-
-// Whether the draft can branch.
-bool IsTree(const records::Cell& cell);
 
 // The worst that a chain of its own drafters does to it: the chain it loses to
 // by most, else the one it does least against. Requires chains.

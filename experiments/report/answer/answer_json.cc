@@ -5,6 +5,7 @@
 
 #include "core/json/json_value.h"
 #include "experiments/metrics/estimate.h"
+#include "experiments/records/cell_names.h"
 #include "experiments/report/answer/answer.h"
 #include "experiments/report/answer/answer_sentences.h"
 #include "experiments/report/answer/verdict.h"

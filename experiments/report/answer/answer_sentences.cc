@@ -19,6 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "core/base/counted.h"
 #include "experiments/metrics/round_figures.h"
+#include "experiments/records/cell_names.h"
 #include "experiments/records/claims.h"
 #include "experiments/records/machine.h"
 #include "experiments/records/record.pb.h"
@@ -31,10 +32,6 @@ namespace {
 
 // Of names in one sentence; the rest is counted.
 constexpr std::size_t kMostNames = 4;
-
-std::string Number(std::size_t count, absl::string_view thing) {
-  return Counted(static_cast<std::int64_t>(count), thing);
-}
 
 // Returns whether no round drafted more than one token.
 bool DraftsOneToken(const CellRecords& cell) {
@@ -160,7 +157,7 @@ std::string FasterChains(const TemperatureAnswer& at) {
                         ? absl::StrCat(chain.name, " ", With(*chain.speed))
                         : chain.name);
   return absl::StrCat(
-      " Not the reference was the fastest chain: ", Names(names),
+      " The reference was not the fastest chain: ", Names(names),
       names.size() == 1 ? " was" : " were", " faster.");
 }
 
@@ -177,8 +174,8 @@ std::string VerdictSentence(bool yes_or_no,
   return absl::StrCat(
       yes_or_no ? said : "",
       ScoreText(score, Noun(entries, at), Opposed(entries, at), kOfSpeed), " (",
-      Number(at.prompts, "prompt"),
-      at.prompts < static_cast<std::size_t>(kLeastPrompts)
+      Counted(at.prompts, "prompt"),
+      at.prompts < kLeastPrompts
           ? absl::StrCat(", and a verdict needs ", kLeastPrompts)
           : "",
       ", this machine).", FasterChains(at));
@@ -255,9 +252,10 @@ void AddNoise(const TargetAnswer& target, bool named,
 void AddVerdicts(const Answer& answer, std::vector<std::string>& notes) {
   notes.push_back(absl::StrFormat(
       "Verdicts: on the paired difference of speedups, at 5 %% over all %d "
-      "comparisons of this answer together (Holm), and only where as many "
-      "prompts are faster or slower as chance gives in 5 %% of cases (sign "
-      "test). [low, high] are 95 %% intervals of each number by itself.",
+      "comparisons of this answer together (Holm), and only where as lopsided "
+      "a count of faster and slower prompts comes by chance in at most 5 %% of "
+      "cases (sign test). A chat or a batch is one prompt. [low, high] are "
+      "95 %% intervals of each number by itself.",
       answer.comparisons));
 }
 

@@ -27,17 +27,21 @@ namespace {
 // Beyond that nobody decodes prompts to decide something.
 constexpr double kMostPrompts = 9999;
 
-std::string Number(const std::optional<Estimate>& estimate,
-                   absl::string_view format) {
+std::string Number(const std::optional<Estimate>& estimate) {
   if (!estimate.has_value()) return "-";
-  const auto text = [&](double value) {
-    return format == "+" ? absl::StrFormat("%+.2f", value)
-                         : absl::StrFormat("%.2f", value);
-  };
-  std::string out = text(estimate->value);
+  std::string out = absl::StrFormat("%.2f", estimate->value);
   if (estimate->interval.has_value())
-    absl::StrAppend(&out, " [", text(estimate->interval->low), ", ",
-                    text(estimate->interval->high), "]");
+    absl::StrAppendFormat(&out, " [%.2f, %.2f]", estimate->interval->low,
+                          estimate->interval->high);
+  return out;
+}
+
+std::string Signed(const std::optional<Estimate>& difference) {
+  if (!difference.has_value()) return "-";
+  std::string out = absl::StrFormat("%+.2f", difference->value);
+  if (difference->interval.has_value())
+    absl::StrAppendFormat(&out, " [%+.2f, %+.2f]", difference->interval->low,
+                          difference->interval->high);
   return out;
 }
 
@@ -106,16 +110,16 @@ class TargetTables {
                                const CellNumbers& numbers,
                                const Difference* against,
                                bool withdrawn) const {
-    if (withdrawn) return {name, Number(numbers.tokens_per_pass, "")};
+    if (withdrawn) return {name, Number(numbers.tokens_per_pass)};
     std::vector<std::string> row = {
-        name, Number(numbers.speed, "") + (numbers.unexplained ? "!" : " "),
-        Number(numbers.tokens_per_pass, "")};
+        name, Number(numbers.speed) + (numbers.unexplained ? "!" : " "),
+        Number(numbers.tokens_per_pass)};
     if (against == nullptr) {
       row.insert(row.end(), {"", "", ""});
       return row;
     }
     row.insert(row.end(), {std::string(SpeedWord(against->verdict)),
-                           Number(against->estimate, "+"), Wanted(*against)});
+                           Signed(against->estimate), Wanted(*against)});
     return row;
   }
 
@@ -155,10 +159,9 @@ class TargetTables {
       const AgainstCell& worst = WorstChain(found->second);
       table.sections.front().rows.push_back(
           {row.name, worst.other.name,
-           Number(worst.other.speed, "") +
-               (worst.other.unexplained ? "!" : " "),
+           Number(worst.other.speed) + (worst.other.unexplained ? "!" : " "),
            std::string(SpeedWord(worst.speed.verdict)),
-           Number(worst.speed.estimate, "+"), Wanted(worst.speed)});
+           Signed(worst.speed.estimate), Wanted(worst.speed)});
     }
     return table;
   }
@@ -189,7 +192,7 @@ std::string AnswerText(const Answer& answer, const std::string& more) {
   for (std::size_t i = 0; i < answer.targets.size(); ++i) {
     const TargetAnswer& target = answer.targets[i];
     const std::string fastest = FastestSentence(target, i == 0);
-    std::size_t prompts = 0;
+    int prompts = 0;
     for (const auto& [temperature, at] : target.at)
       prompts = std::max(prompts, at.prompts);
     add(prompts == 0 ? absl::StrCat(target.name, ": no records yet.")

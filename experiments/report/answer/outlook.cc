@@ -33,19 +33,6 @@ constexpr ShippedCosts kShipped[] = {
     {"on an NVIDIA H200 with 1.1 billion parameters", "h200_1b.yaml"},
     {"on two cores with 1.1 billion parameters", "cpu_1100m.yaml"}};
 
-// One metric's key is the costs' name; a comparison's is none.
-void CountStated(const PromptPair& pair, Counts& counts) {
-  if (pair.baseline == nullptr || !pair.stated.has_value()) return;
-  counts.parts[""] = {
-      .over = static_cast<double>(pair.record->tokens_size()),
-      .under = pair.stated->ms,
-      .base_over = static_cast<double>(pair.baseline->tokens_size()),
-      .base_under = pair.stated->baseline_ms};
-}
-
-constexpr MetricRow kStatedSpeed = {
-    .name = "stated_speed", .form = Form::kRelative, .count = CountStated};
-
 // Every cell's prompts at one file's costs, stated when first asked for.
 class StatedCells {
  public:
@@ -74,6 +61,7 @@ Outlook OutlookAt(const ShippedCosts& shipped,
   const absl::StatusOr<StatedCosts> costs =
       ReadStatedCosts(*text, shipped.file);
   Check(costs.ok(), costs.status().ToString());
+  const MetricRow& speed = **FindMetric(kPredictedByCurve);
   StatedCells cells(*costs);
   Outlook outlook = {.where = shipped.where, .file = shipped.file};
   std::vector<std::pair<const Contest*, std::vector<Difference>>> compared;
@@ -83,7 +71,7 @@ Outlook OutlookAt(const ShippedCosts& shipped,
     for (const CellRecords* other : contest.others) {
       const std::vector<PromptPair>* theirs = cells.Find(*other);
       if (own == nullptr || theirs == nullptr) continue;
-      differences.push_back(Compare(kStatedSpeed, *own, *theirs));
+      differences.push_back(Compare(speed, *own, *theirs, costs->name));
     }
     if (differences.empty())
       ++outlook.unknown;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -28,16 +29,16 @@ Judgement VerdictOf(const Difference& difference, double p) {
 }  // namespace
 
 Difference Compare(const MetricRow& metric, absl::Span<const PromptPair> own,
-                   absl::Span<const PromptPair> other) {
+                   absl::Span<const PromptPair> other, const std::string& key) {
   const CommonParts parts = CountCommon(metric, own, other);
-  const auto a = parts.a.find("");
-  const auto b = parts.b.find("");
+  const auto a = parts.a.find(key);
+  const auto b = parts.b.find(key);
   if (a == parts.a.end() || b == parts.b.end()) return {};
   return {.estimate = EstimateDifference(metric.form, a->second, b->second),
           .signs = CompareSigns(metric.form, a->second, b->second)};
 }
 
-void Decide(absl::Span<Difference* const> family) {
+int Decide(absl::Span<Difference* const> family) {
   std::vector<Difference*> tested;
   std::vector<double> p;
   for (Difference* difference : family) {
@@ -60,6 +61,7 @@ void Decide(absl::Span<Difference* const> family) {
           *difference.prompts_wanted,
           std::max(kLeastPrompts, difference.estimate->prompts + 1));
   }
+  return static_cast<int>(tested.size());
 }
 
 absl::string_view SpeedWord(Judgement verdict) {

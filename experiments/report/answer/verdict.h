@@ -1,4 +1,4 @@
-// What a difference of two cells says, once chance is thought of.
+// Decides what the difference of two cells shows beyond chance.
 //
 // A verdict needs six prompts, an interval's test that holds when it is
 // corrected for all comparisons of the answer (HolmAdjusted), and a sign test
@@ -7,7 +7,7 @@
 #define BANYAN_EXPERIMENTS_REPORT_ANSWER_VERDICT_H_
 
 #include <optional>
-#include <vector>
+#include <string>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -32,12 +32,14 @@ struct Difference {
   std::optional<double> prompts_wanted;
 };
 
-// Over the prompts of both, yet without a verdict.
+// Of the number of this key over the prompts of both, yet without a verdict.
 Difference Compare(const MetricRow& metric, absl::Span<const PromptPair> own,
-                   absl::Span<const PromptPair> other);
+                   absl::Span<const PromptPair> other,
+                   const std::string& key = "");
 
 // Gives all their verdicts, and how many prompts would decide the others.
-void Decide(absl::Span<Difference* const> family);
+// Returns how many there were to test.
+int Decide(absl::Span<Difference* const> family);
 
 // "faster", "slower", "undecided".
 absl::string_view SpeedWord(Judgement verdict);

@@ -25,7 +25,6 @@
 #include "experiments/records/cell_names.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
-#include "experiments/report/answer/answer.h"
 #include "experiments/report/estimate_json.h"
 #include "experiments/report/figures/plot.h"
 #include "experiments/report/summary.h"
@@ -98,15 +97,17 @@ std::string DraftersOf(const records::Cell& cell) {
   return absl::StrJoin(names, " + ");
 }
 
-// "chains", or the policies of its trunks.
+// "chains", "merged chains" of several trunks, or the policies of its trunks.
 std::string ShapeOf(const records::Cell& cell) {
   std::set<std::string> policies;
-  for (const records::Trunk& trunk : cell.trunks())
+  bool chains = true;
+  for (const records::Trunk& trunk : cell.trunks()) {
     policies.insert(trunk.policy());
-  const bool chains = policies.size() == 1 && *policies.begin() == "chain";
-  if (!IsTree(cell)) return "chains";
+    chains = chains && trunk.chain();
+  }
   return chains ? "merged chains" : absl::StrJoin(policies, " + ");
 }
+  if (!IsTree(cell)) return "chains";
 
 // The place of the value among all, in the order of their first uses.
 template <typename Of>

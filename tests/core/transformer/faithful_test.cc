@@ -26,7 +26,6 @@
 #include "tests/support/host_part.h"
 #include "tests/support/made/golden_model.h"
 #include "tests/support/must_read.h"
-#include "tests/support/sanitized.h"
 
 namespace banyan {
 namespace {
@@ -115,7 +114,7 @@ TEST_P(Faithful, InAChain) {
 TEST_P(Faithful, InTreesOnTopOfEachOther) {
   EverywhereAndOnHost([](const Transformer& model, Oracle& oracle, Dice& dice,
                          const std::string& what) {
-    for (int i = 0; i < (kSanitized ? 2 : 6); ++i) {
+    for (int i = 0; i < 6; ++i) {
       Walk walk(model);
       walk.Prefill(RandomText(model, dice.Below(20), dice));
       const int calls = dice.Between(1, 4);
@@ -148,7 +147,7 @@ TEST_P(Faithful, InBatchesOfAnySize) {
 TEST_P(Faithful, AfterAnyHistory) {
   Everywhere([](const Transformer& model, Oracle& oracle, Dice& dice,
                 const std::string& what) {
-    for (int i = 0; i < (kSanitized ? 2 : 4); ++i) {
+    for (int i = 0; i < 4; ++i) {
       Walk walk(model);
       if (dice.OneIn(2)) walk.Prefill(RandomText(model, dice.Below(9), dice));
       while (walk.session().length() + 1 < model.context_limit()) {
@@ -184,7 +183,7 @@ TEST_P(Faithful, InAnyCompany) {
       walks.emplace_back(model);
       walks.back().Prefill(RandomText(model, dice.Below(20), dice));
     }
-    for (int round = 0; round < (kSanitized ? 3 : 8); ++round) {
+    for (int round = 0; round < 8; ++round) {
       std::vector<std::size_t> order = {0, 1, 2, 3, 4};
       for (std::size_t i = 4; i > 0; --i)
         std::swap(order[i], order[static_cast<std::size_t>(

@@ -27,7 +27,6 @@
 #include "tests/support/decoding.h"
 #include "tests/support/made/golden_model.h"
 #include "tests/support/models.h"
-#include "tests/support/sanitized.h"
 #include "tests/support/solo.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
@@ -135,7 +134,7 @@ TEST_P(MedusaTest, RanksByTheMassesOfTemperatureOneWhenGreedy) {
 // Heads of random numbers are hardly ever right. The greedy text must still be
 // the same under every draw kind, in trees and after prompts of any length.
 TEST_P(MedusaTest, LeavesGreedyTextAsItIs) {
-  const StopRule stop = {.max_new_tokens = kSanitized ? 12 : 24};
+  const StopRule stop = {.max_new_tokens = 24};
   for (const char* policy :
        {"chain {nodes: 3}", "expansion {branching: [4, 3]}",
         "expansion {branching: [3, 2], share_draws: true}"})
@@ -143,7 +142,6 @@ TEST_P(MedusaTest, LeavesGreedyTextAsItIs) {
          {DrawKind::kIndependent, DrawKind::kDeterministic})
       for (const auto& tokens :
            {std::vector<TokenId>{1}, std::vector<TokenId>{1, 9, 4, 4}}) {
-        if (kSanitized && tokens.size() == 1) continue;
         std::vector<Trunk> trunks;
         trunks.push_back(
             TrunkOf(Drafter({.temperature = 1}), policy, draw_kind));

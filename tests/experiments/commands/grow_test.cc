@@ -208,7 +208,8 @@ methods:
     const Outcome run =
         RunProgram("run " + at + "experiment.yaml --out " + at + "out");
     ASSERT_EQ(run.code, 0) << run.output;
-    const std::string report = RunProgram("report --all " + at + "out").out;
+    const std::string report =
+        RunProgram("report --format markdown " + at + "out").out;
     const std::string mark = "of eagle3_safeai";
     const std::string note = "at the cost of NAME: heads that stayed";
     if (like_target)

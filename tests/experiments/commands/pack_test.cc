@@ -265,8 +265,9 @@ TEST_F(PackCommand, ADamagedTargetEndsARunWhichGoesOnAfterTheRepair) {
   folder_.Write("target.pack", good);
   const Outcome repaired = RunProgram(run);
   EXPECT_EQ(0, repaired.code) << repaired.output;
-  EXPECT_THAT(RunProgram("report --all " + folder_.path() + "/out").out,
-              HasSubstr("MB per pass from disk"));
+  EXPECT_THAT(
+      RunProgram("report --format markdown " + folder_.path() + "/out").out,
+      HasSubstr("MB per pass from disk"));
 }
 
 }  // namespace

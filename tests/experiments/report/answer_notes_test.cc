@@ -78,6 +78,24 @@ TEST_F(AnswerNotesTest, CountsOnlyTextsThatAreEqual) {
               HasSubstr("at T = 0, 7 texts equal plain decoding's"));
 }
 
+// Both draw the same, at any temperature.
+TEST_F(AnswerNotesTest, WarnsWherePlainDecodingIsNotRepeatable) {
+  for (const double temperature : {0.0, 1.0}) {
+    std::vector<MadeCell> cells = {{"plain", temperature},
+                                   {"one", temperature, 2},
+                                   {kPlainAgain, temperature}};
+    EXPECT_THAT(SetOf(cells).warnings, testing::IsEmpty());
+    cells[2].differs = 4;
+    EXPECT_THAT(SetOf(cells).warnings,
+                testing::ElementsAre(HasSubstr("a second run gave 1 of 8 texts "
+                                               "otherwise")));
+    fast_ = true;
+    EXPECT_THAT(SetOf(cells).warnings,
+                testing::Not(testing::Contains(HasSubstr("a second run"))));
+    fast_ = false;
+  }
+}
+
 // Whatever else there is to tell.
 TEST_F(AnswerNotesTest, SaysWhatItRestsOnBeforeItWarns) {
   reference_choice_ = "the fastest chain";

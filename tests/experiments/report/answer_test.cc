@@ -97,7 +97,7 @@ TEST_F(AnswerTest, HoldsTreesAgainstANeighbourThatBeatsThePrediction) {
   // Chains are not compared with other chains.
   EXPECT_THAT(target.rows[1].at.at(0).chains, SizeIs(0));
   EXPECT_THAT(absl::StrJoin(target.opening, "\n"),
-              ContainsRegex("Not the reference was the fastest chain: "
+              ContainsRegex("The reference was not the fastest chain: "
                             "chain-5 a [23]\\.[0-9]+x .* was faster\\."));
 }
 

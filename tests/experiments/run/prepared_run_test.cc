@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -31,10 +32,12 @@
 #include "experiments/plan/read_experiment.h"
 #include "experiments/plan/resolve.h"
 #include "experiments/plan/workload.h"
+#include "experiments/records/cell_names.h"
 #include "experiments/records/machine.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/run/estimate.h"
 #include "experiments/run/prepared_cells.h"
+#include "experiments/run/repeats.h"
 #include "experiments/run/run_context.h"
 #include "experiments/run/shard.h"
 #include "tests/experiments/preset_files.h"
@@ -425,6 +428,71 @@ TEST(PreparedRun, ChecksAllOfItAtOnce) {
   for (const std::string& one : found) EXPECT_THAT(without, HasSubstr(one));
   EXPECT_THAT(without, HasSubstr("target: unknown key 'dir'"));
   EXPECT_EQ(std::count(without.begin(), without.end(), '\n'), 9) << without;
+}
+
+// A run of two baselines, the second's passes dear.
+PreparedRun Repeated(int batch, const std::string& memory) {
+  PreparedRun run;
+  run.cells.resize(3);
+  const char* const names[] = {"plain, x=1", "plain, x=2", "chain, x=2"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    run.cells[i].description.set_name(names[i]);
+    run.cells[i].description.set_method(i < 2 ? "plain" : "chain");
+    run.cells[i].description.set_baseline(i == 0 ? 0 : 1);
+    run.cells[i].setting = i;
+  }
+  run.cells[2].description.add_trunks();
+  run.cells[1].batch = batch;
+  run.cells[1].memory = memory;
+  run.prompts.resize(8);
+  RepeatPlain(run);
+  return run;
+}
+
+TEST(Repeats, StandAfterTheOthersUnderTheBaselinesAxes) {
+  const PreparedRun run = Repeated(1, "");
+  ASSERT_THAT(run.cells, SizeIs(5));
+  for (const std::size_t i : {0U, 1U}) {
+    const PreparedCell& repeat = run.cells[3 + i];
+    EXPECT_TRUE(IsRepeat(repeat.description));
+    EXPECT_EQ(repeat.description.name(), absl::StrCat("plain_2, x=", i + 1));
+    EXPECT_EQ(repeat.description.baseline(), i);
+    EXPECT_EQ(repeat.setting, run.cells[i].setting);
+    EXPECT_FALSE(IsRepeat(run.cells[i].description));
+  }
+}
+
+TEST(Repeats, HaveEveryThirdUnitWhereAPassIsDear) {
+  const auto units_of = [](const PreparedRun& run, std::size_t cell,
+                           const Shard& shard) {
+    const Share share(run, shard);
+    std::vector<int> units;
+    for (int unit = 0; unit < 8; ++unit)
+      if (share.Has(cell, static_cast<std::size_t>(unit)))
+        units.push_back(unit);
+    return units;
+  };
+  for (const auto& [batch, memory] : {std::pair(1, "1GB"), std::pair(4, "")}) {
+    const PreparedRun run = Repeated(batch, memory);
+    EXPECT_THAT(units_of(run, 3, {}), SizeIs(8));
+    EXPECT_THAT(units_of(run, 4, {}), ElementsAre(0, 3, 6));
+    // Of a shard the third of its own.
+    EXPECT_THAT(units_of(run, 4, {.number = 1, .count = 2}), ElementsAre(1, 7));
+  }
+  EXPECT_THAT(units_of(Repeated(1, ""), 4, {}), SizeIs(8));
+}
+
+// And no shard is made of them alone. A baseline of no method is a cell of its
+// own.
+TEST(Repeats, GoWithTheirBaselinesWhereCellsAreCut) {
+  const PreparedRun run = Repeated(1, "");
+  const Share only(run, {.cut = records::CELLS});
+  for (std::size_t cell = 0; cell < 5; ++cell) EXPECT_TRUE(only.Has(cell, 0));
+  const Share second(run, {.number = 1, .count = 2, .cut = records::CELLS});
+  for (std::size_t cell = 0; cell < 5; ++cell)
+    EXPECT_EQ(second.Has(cell, 0), cell == 1 || cell == 2 || cell == 4);
+  EXPECT_THAT(CheckShards(run, {.count = 3, .cut = records::CELLS}).message(),
+              HasSubstr("has 2 cells beside the baselines"));
 }
 
 }  // namespace
