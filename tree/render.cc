@@ -15,7 +15,7 @@
 namespace banyan {
 namespace {
 
-constexpr absl::string_view kMarkColor = "#c2410c";  // as on the SVG's light
+constexpr absl::string_view kMarkColor = "#c2410c";
 
 // Between the quotes of a Graphviz string.
 std::string DotEscaped(absl::string_view text) {

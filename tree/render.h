@@ -19,26 +19,38 @@
 
 namespace banyan {
 
-// One entry a node in each list; `notes` and `marked` may be empty instead.
+// One entry a node in each list; all but `parents` and `labels` may be empty
+// instead.
 struct TreePicture {
-  std::vector<int> parents;  // -1 for node 0; in depth-first order
+  std::vector<int> parents;  // -1 for node 0; before their children
   std::vector<std::string> labels;
   std::vector<std::string> notes;  // small, below the label; \n parts lines
   std::vector<bool> marked;        // drawn in another colour: an accepted path
   std::string title;
+  // In SVG alone: a word for the node's look (TreeStyle has rules for
+  // "refused", "off", "probe", "plain", "corrected", "bonus", "cut" and
+  // "next"), a ring round the box for each of these trunks, and the text that a
+  // reader who points at the node sees.
+  std::vector<std::string> kinds;
+  std::vector<std::vector<int>> rings;
+  std::vector<std::string> hints;
 };
 
 // A line a node below the title, with branches as the program `tree` draws
-// them. A star follows a marked label; the lines of a note are joined by "; ".
+// them. Requires nodes in depth-first order. A star follows a marked label; the
+// lines of a note are joined by "; ".
 std::string ToText(const TreePicture& picture);
 
 // A Graphviz digraph.
 std::string ToDot(const TreePicture& picture);
 
-// A self-contained SVG document, readable on light and dark pages. Leaves stand
-// in consecutive columns of one width and parents above the middle of their
-// children, so a larger tree makes a wider picture, never a smaller text.
-std::string ToSvg(const TreePicture& picture);
+// Returns an SVG document, readable on light and dark pages. It grows from left
+// to right as text does: leaves stand in consecutive rows of one height, and
+// parents in front of the middle of their children, so a larger tree makes a
+// larger picture, never a smaller text. Without its style it is smaller, and
+// looks right on pages that have TreeStyle() in their own.
+std::string ToSvg(const TreePicture& picture, bool with_style = true);
+std::string TreeStyle();
 
 // Labels are token ids. A node's note names its trunk, the draw kind, its draws
 // by number (from 1, in the order of time) and the mass each was drawn with;

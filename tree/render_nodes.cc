@@ -16,10 +16,10 @@ void CheckLists(const TreePicture& picture) {
   const std::size_t size = picture.parents.size();
   Check(size > 0 && picture.parents[0] == -1, "node 0 is the root");
   Check(picture.labels.size() == size, "every node has a label");
-  Check(picture.notes.empty() || picture.notes.size() == size,
-        "every node has a note, or none has");
-  Check(picture.marked.empty() || picture.marked.size() == size,
-        "every node is marked or not, or no mark is given");
+  for (const std::size_t given :
+       {picture.notes.size(), picture.marked.size(), picture.kinds.size(),
+        picture.rings.size(), picture.hints.size()})
+    Check(given == 0 || given == size, "a list has an entry a node, or none");
 }
 
 }  // namespace
@@ -27,22 +27,20 @@ void CheckLists(const TreePicture& picture) {
 std::vector<PictureNode> ResolveNodes(const TreePicture& picture) {
   CheckLists(picture);
   std::vector<PictureNode> nodes(picture.parents.size());
-  int previous = -1;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     PictureNode& node = nodes[i];
     node.label = picture.labels[i];
     node.marked = !picture.marked.empty() && picture.marked[i];
+    if (!picture.kinds.empty()) node.kind = picture.kinds[i];
+    if (!picture.rings.empty()) node.rings = picture.rings[i];
+    if (!picture.hints.empty()) node.hint = picture.hints[i];
     if (!picture.notes.empty() && !picture.notes[i].empty()) {
       node.note = absl::StrSplit(picture.notes[i], '\n');
     }
     node.parent = picture.parents[i];
-    // In depth-first order a parent is the node before or an ancestor of it.
-    while (previous != node.parent) {
-      Check(previous > 0, "parents are in depth-first order");
-      previous = nodes[static_cast<std::size_t>(previous)].parent;
-    }
-    previous = static_cast<int>(i);
     if (i == 0) continue;
+    Check(node.parent >= 0 && static_cast<std::size_t>(node.parent) < i,
+          "a parent stands before its children");
     PictureNode& parent = nodes[static_cast<std::size_t>(node.parent)];
     node.depth = parent.depth + 1;
     if (!parent.children.empty()) {

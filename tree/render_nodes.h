@@ -17,9 +17,12 @@ struct PictureNode {
   std::vector<int> children;
   std::string label;
   std::vector<std::string> note;  // its lines; none if there is no note
+  std::string kind;
+  std::vector<int> rings;
+  std::string hint;
 };
 
-// Requires lists of matching length and parents in depth-first order.
+// Requires lists of matching length and parents before their children.
 std::vector<PictureNode> ResolveNodes(const TreePicture& picture);
 
 }  // namespace banyan

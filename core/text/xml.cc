@@ -1,4 +1,4 @@
-#include "tree/render_label.h"
+#include "core/text/xml.h"
 
 #include <string>
 

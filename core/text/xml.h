@@ -1,6 +1,6 @@
-// Texts of any origin made fit for XML.
-#ifndef BANYAN_TREE_RENDER_LABEL_H_
-#define BANYAN_TREE_RENDER_LABEL_H_
+// Texts of any origin made fit for XML, and so for HTML and SVG.
+#ifndef BANYAN_CORE_TEXT_XML_H_
+#define BANYAN_CORE_TEXT_XML_H_
 
 #include <string>
 
@@ -14,4 +14,4 @@ std::string XmlEscaped(absl::string_view text);
 
 }  // namespace banyan
 
-#endif  // BANYAN_TREE_RENDER_LABEL_H_
+#endif  // BANYAN_CORE_TEXT_XML_H_

@@ -40,7 +40,7 @@ struct Options {
   SummaryOptions summary;
   CrossAxes axes = {"", ""};  // both empty: a row a cell
   std::string figures;
-  int samples = 2;
+  PageOptions page;
   bool mixed = false;
   bool all = false;
   std::string kind;
@@ -83,7 +83,7 @@ absl::Status WriteFiguresOf(const RecordSet& set, const Options& options) {
   SummaryOptions summarised = options.summary;
   summarised.metrics.clear();
   BANYAN_ASSIGN_OR_RETURN(const Summary summary, Summarise(set, summarised));
-  const std::vector<Figure> figures = MakeFigures(summary);
+  const std::vector<Figure> figures = MakeFigures(summary, options.page.series);
   BANYAN_RETURN_IF_ERROR(WriteFigures(figures, options.figures));
   std::cerr << "wrote " << Counted(static_cast<int>(figures.size()), "figure")
             << " as SVG and CSV to " << options.figures << "\n";
@@ -116,7 +116,7 @@ absl::StatusOr<std::string> ReportText(const RecordSet& set,
                             Summarise(set, options.summary));
     if (options.format == "csv") return ToCsv(summary);
     TokenTexts texts;
-    const JsonValue report = ToJson(set, summary, options.samples, texts);
+    const JsonValue report = ToJson(set, summary, options.page, texts);
     if (options.format == "json") return report.Text() + "\n";
     return HtmlPage(set.files.front().context.question(), report);
   }
@@ -227,13 +227,18 @@ void AddReportCommand(CommandLine& line) {
                  "given.");
   command.Option("--figures", &options->figures,
                  "Also write the plots into this folder, each as SVG and CSV.");
+  command
+      .Option("--series", &options->page.series,
+              "Series that a plot draws, those with the largest numbers.")
+      .AtLeast(1)
+      .ShowDefault();
   command.Option("--curve", &options->curve,
                  "Also predict the speed at the costs of another machine: "
                  "YAML with target_ms, by tokens of a target pass, draft_ms, "
                  "a level, of all drafters or by drafter, and, if wanted, "
                  "rates: acceptance rates from elsewhere.");
   command
-      .Option("--samples", &options->samples,
+      .Option("--samples", &options->page.samples,
               "Prompts of every cell whose rounds json and html show.")
       .AtLeast(0)
       .ShowDefault();

@@ -20,10 +20,20 @@ inline std::string RanksText(const records::Machine& machine) {
                       machine.link(), ")");
 }
 
+// Returns what a processor's makers call an instruction set of Highway's:
+// "AVX-512 with VNNI" of "AVX3_DL". Other names stay.
+inline std::string InstructionSetName(const std::string& name) {
+  if (name == "AVX3") return "AVX-512";
+  if (name == "AVX3_DL") return "AVX-512 with VNNI";
+  if (name == "AVX3_ZEN4") return "AVX-512 with VNNI and bf16";
+  if (name == "AVX3_SPR") return "AVX-512 with VNNI, bf16 and fp16";
+  return name;
+}
+
 // ", AVX2", or nothing where the device has one instruction set only.
 inline std::string InstructionSetText(const records::Machine& machine) {
   if (machine.instruction_set().empty()) return "";
-  return absl::StrCat(", ", machine.instruction_set());
+  return absl::StrCat(", ", InstructionSetName(machine.instruction_set()));
 }
 
 // Its device, whether that was told to be fast, and its ranks; records older

@@ -142,7 +142,22 @@ def _arms(points, which):
              for one in found]]
 
 
-def _draw(ax, figure):
+def _draw_bars(ax, figure):
+    """Shares one after the other, a bar for each label, the first on top."""
+    ends = {}
+    for series in figure["series"]:
+        points = series["points"]
+        ax.barh([_plain(point["label"]) for point in points],
+                [point["y"]["value"] for point in points],
+                left=[ends.get(point["label"], 0) for point in points],
+                label=_plain(series["name"]),
+                color=COLOURS[series["colour"] % len(COLOURS)])
+        for point in points:
+            ends[point["label"]] = ends.get(point["label"], 0) + point["y"]["value"]
+    ax.invert_yaxis()
+
+
+def _draw_points(ax, figure):
     for series in figure["series"]:
         points = series["points"]
         ax.errorbar([point["x"]["value"] for point in points],
@@ -157,9 +172,16 @@ def _draw(ax, figure):
         ax.axhline(1, **GUIDE)
     if figure["guide"] == "diagonal":
         ax.axline((1, 1), slope=1, **GUIDE)
-    if figure["from_zero"]:
-        ax.set_ylim(bottom=0)
+    if figure["share"]:
+        ax.set_ylim(bottom=0, top=min(1, ax.get_ylim()[1]))
         ax.xaxis.get_major_locator().set_params(integer=True)
+
+
+def _draw(ax, figure):
+    if figure["stacked"]:
+        _draw_bars(ax, figure)
+    else:
+        _draw_points(ax, figure)
     # Wrapped where a paper makes the figure narrow.
     ax.set_title(_plain(figure["title"]), fontsize="medium", wrap=True)
     ax.set_xlabel(figure["x_title"])

@@ -112,7 +112,7 @@ void ReportAll(const RecordSet& set, const StatedCosts* costs) {
   (void)ToCsv(*summary);
   CheckJson(ToJson(MakeFigures(*summary)));
   TokenTexts texts;
-  const JsonValue page = ToJson(set, *summary, /*samples=*/2, texts);
+  const JsonValue page = ToJson(set, *summary, {}, texts);
   CheckJson(page);
   (void)HtmlPage(set.files.front().context.question(), page);
 }

@@ -127,6 +127,8 @@ TEST(Render, SvgIsWellFormedAndSelfContained) {
   EXPECT_THAT(svg, HasSubstr(">an example</text>"));
   EXPECT_THAT(svg, HasSubstr(">two</text>"));
   EXPECT_THAT(svg, HasSubstr("class=\"marked edge\""));
+  EXPECT_THAT(svg, HasSubstr(TreeStyle()));
+  EXPECT_THAT(ToSvg(Example(), /*with_style=*/false), Not(HasSubstr("style")));
   EXPECT_THAT(svg, Not(HasSubstr("script")));
   EXPECT_THAT(svg, Not(HasSubstr("href")));
 }
@@ -198,24 +200,24 @@ TEST(Render, SvgBoxesNeverTouchAndStayInsideThePicture) {
   }
 }
 
-TEST(Render, SvgCentresParentsAboveTheirChildren) {
+TEST(Render, SvgCentresParentsInFrontOfTheirChildren) {
   const std::vector<Box> boxes = Boxes(ToSvg(Example()));
   const auto middle = [&](std::size_t i) {
-    return boxes[i].x + boxes[i].width / 2;
+    return boxes[i].y + boxes[i].height / 2;
   };
   EXPECT_NEAR(middle(1), (middle(2) + middle(3)) / 2, 0.2);
   EXPECT_NEAR(middle(0), (middle(1) + middle(4)) / 2, 0.2);
   EXPECT_NEAR(middle(4) - middle(3), middle(3) - middle(2), 0.2);
-  EXPECT_GT(boxes[1].y, boxes[0].y + boxes[0].height);
-  EXPECT_EQ(boxes[2].y, boxes[3].y);
+  EXPECT_GT(boxes[1].x, boxes[0].x + boxes[0].width);
+  EXPECT_EQ(boxes[2].x, boxes[3].x);
 }
 
-TEST(Render, SvgOfALargerTreeIsWiderAtTheSameSizeOfText) {
+TEST(Render, SvgOfALargerTreeIsHigherAtTheSameSizeOfText) {
   const absl::StatusOr<Shape> small = Shape::FromBranching({10});
   const absl::StatusOr<Shape> large = Shape::FromBranching({1000});
-  const double narrow = Width(ToSvg(Picture(*small, {})));
-  const double wide = Width(ToSvg(Picture(*large, {})));
-  EXPECT_GT(wide, 90 * narrow);
+  const double low = Height(ToSvg(Picture(*small, {})));
+  const double high = Height(ToSvg(Picture(*large, {})));
+  EXPECT_GT(high, 80 * low);
 }
 
 TEST(Render, PictureOfAShapeShowsRanksAndPathProbabilities) {

@@ -251,12 +251,15 @@ void AddNoise(const TargetAnswer& target, bool named,
 
 void AddVerdicts(const Answer& answer, std::vector<std::string>& notes) {
   notes.push_back(absl::StrFormat(
-      "Verdicts: on the paired difference of speedups, at 5 %% over all %d "
-      "comparisons of this answer together (Holm), and only where as lopsided "
+      "Verdicts: on the paired difference of speedups, at 5 %%%s, and only "
+      "where as lopsided "
       "a count of faster and slower prompts comes by chance in at most 5 %% of "
       "cases (sign test). A chat or a batch is one prompt. [low, high] are "
       "95 %% intervals of each number by itself.",
-      answer.comparisons));
+      answer.comparisons == 1
+          ? ""
+          : absl::StrCat(" over all ", answer.comparisons,
+                         " comparisons of this answer together (Holm)")));
 }
 
 void AddTravel(const RecordSet& set, std::vector<std::string>& notes) {

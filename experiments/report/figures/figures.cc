@@ -32,6 +32,13 @@
 namespace banyan {
 namespace {
 
+// A round's parts, in their order, and a colour for each.
+constexpr struct {
+  const char* name;
+  std::size_t colour;
+} kPhases[] = {{"draft", 1},  {"derive", 6}, {"target", 0},
+               {"verify", 4}, {"commit", 2}, {"device", 5}};
+
 // The cells of a target at a temperature.
 struct Cells {
   const Summary* summary;
@@ -99,6 +106,7 @@ std::string DraftersOf(const records::Cell& cell) {
 
 // "chains", "merged chains" of several trunks, or the policies of its trunks.
 std::string ShapeOf(const records::Cell& cell) {
+  if (!IsTree(cell)) return "chains";
   std::set<std::string> policies;
   bool chains = true;
   for (const records::Trunk& trunk : cell.trunks()) {
@@ -107,7 +115,6 @@ std::string ShapeOf(const records::Cell& cell) {
   }
   return chains ? "merged chains" : absl::StrJoin(policies, " + ");
 }
-  if (!IsTree(cell)) return "chains";
 
 // The place of the value among all, in the order of their first uses.
 template <typename Of>
@@ -200,7 +207,8 @@ double NumberIn(const std::string& key) {
 
 // A line for each cell over the keys of a metric.
 Plot KeyedPlot(const Cells& cells, absl::string_view metric, Plot plot) {
-  plot.from_zero = true;
+  plot.share = true;
+  plot.whole_x = true;
   for (const SummaryRow* row : BySpeed(cells)) {
     const KeyedEstimates* found = Find(cells, *row, metric);
     if (found == nullptr || found->empty()) continue;
@@ -232,6 +240,25 @@ Plot PredictedPlot(const Cells& cells) {
   return plot;
 }
 
+// Where the time of the rounds went.
+Plot SharesPlot(const Cells& cells) {
+  Plot plot = {.title = "Where the time goes",
+               .x_title = "share of the rounds' time",
+               .stacked = true};
+  for (std::size_t i = 0; i < std::size(kPhases); ++i) {
+    Plot::Series series = {
+        .name = kPhases[i].name, .colour = kPhases[i].colour, .shape = 1};
+    for (const SummaryRow* row : BySpeed(cells)) {
+      const KeyedEstimates* found = Find(cells, *row, "time_shares");
+      if (found == nullptr || found->count(series.name) == 0) continue;
+      series.points.push_back(
+          {{}, {.value = found->at(series.name).value}, LabelOf(cells, *row)});
+    }
+    if (!series.points.empty()) plot.series.push_back(std::move(series));
+  }
+  return plot;
+}
+
 absl::Status Write(const std::string& path, absl::string_view text) {
   BANYAN_ASSIGN_OR_RETURN(auto file, OutputFile::Open(path));
   BANYAN_RETURN_IF_ERROR(file->Append(text));
@@ -250,7 +277,7 @@ std::string FileName(absl::string_view text) {
 
 }  // namespace
 
-std::vector<Figure> MakeFigures(const Summary& summary) {
+std::vector<Figure> MakeFigures(const Summary& summary, std::size_t most) {
   std::vector<Figure> figures;
   const std::vector<Cells> groups = ByTargetAndTemperature(summary);
   std::set<std::string> targets;
@@ -266,8 +293,9 @@ std::vector<Figure> MakeFigures(const Summary& summary) {
                       targets.size() > 1 ? ", " + cells.target : "");
       std::string unique = absl::StrCat(file, "_", where);
       while (!files.insert(unique).second) unique += "_";
-      figures.push_back(
-          {name, cells.target, cells.temperature, std::move(plot), unique});
+      std::string svg = ToSvg(plot, most);
+      figures.push_back({name, cells.target, cells.temperature, std::move(plot),
+                         std::move(svg), unique});
     };
     add("tokens", "tokens_by_size",
         SizePlot(cells, "tokens_per_pass",
@@ -283,6 +311,11 @@ std::vector<Figure> MakeFigures(const Summary& summary) {
                   {.title = "Acceptance by depth",
                    .x_title = "depth in the tree",
                    .y_title = "share of rounds that accept as many tokens"}));
+    add("conditional", "conditional_acceptance_by_depth",
+        KeyedPlot(cells, "conditional_acceptance_by_depth",
+                  {.title = "Acceptance by depth, once the parent was",
+                   .x_title = "depth in the tree",
+                   .y_title = "accepted share"}));
     add("rank", "acceptance_by_rank",
         KeyedPlot(cells, "acceptance_by_rank",
                   {.title = "Acceptance by rank",
@@ -294,6 +327,7 @@ std::vector<Figure> MakeFigures(const Summary& summary) {
                    .x_title = "draft tokens accepted in a round",
                    .y_title = "share of rounds"}));
     add("predicted", "predicted_speed", PredictedPlot(cells));
+    add("shares", "time_shares", SharesPlot(cells));
   }
   return figures;
 }
@@ -307,7 +341,7 @@ absl::Status WriteFigures(absl::Span<const Figure> figures,
         absl::StrCat(folder, ": ", error.message()));
   for (const Figure& figure : figures) {
     const std::string path = absl::StrCat(folder, "/", figure.file);
-    BANYAN_RETURN_IF_ERROR(Write(path + ".svg", ToSvg(figure.plot)));
+    BANYAN_RETURN_IF_ERROR(Write(path + ".svg", figure.svg));
     BANYAN_RETURN_IF_ERROR(Write(path + ".csv", ToCsv(figure.plot)));
   }
   return absl::OkStatus();
@@ -341,9 +375,10 @@ JsonValue ToJson(absl::Span<const Figure> figures) {
               {"guide", plot.guide == Plot::Guide::kOne        ? "one"
                         : plot.guide == Plot::Guide::kDiagonal ? "diagonal"
                                                                : ""},
-              {"from_zero", plot.from_zero},
+              {"share", plot.share},
+              {"stacked", plot.stacked},
               {"series", std::move(series)},
-              {"svg", ToSvg(plot)},
+              {"svg", figure.svg},
               {"csv", ToCsv(plot)}});
   }
   return list;

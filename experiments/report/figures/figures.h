@@ -15,17 +15,20 @@
 namespace banyan {
 
 struct Figure {
-  // "tokens", "size", "depth", "rank", "predicted", "lengths"
+  // "tokens", "size", "depth", "conditional", "rank", "lengths", "predicted" or
+  // "shares"
   std::string name;
   std::string target;
   double temperature = 0;
   Plot plot;
+  std::string svg;
   std::string file;  // without an extension, different for each
 };
 
 // Returns the plots for which the summary has numbers, by target and
-// temperature in the order of the cells.
-std::vector<Figure> MakeFigures(const Summary& summary);
+// temperature in the order of the cells. Drawings have the first `most` series.
+std::vector<Figure> MakeFigures(const Summary& summary,
+                                std::size_t most = kMostSeries);
 
 // Writes FILE.svg and FILE.csv for each into `folder`, which it makes. Fails
 // with the path of what cannot be written.

@@ -9,10 +9,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "core/base/check.h"
 #include "core/text/columns.h"
+#include "core/text/palette.h"
+#include "core/text/xml.h"
 #include "experiments/metrics/estimate.h"
 #include "experiments/report/csv.h"
 
@@ -30,16 +31,9 @@ constexpr double kLegendRow = 20;
 constexpr double kCap = 3;     // half of an interval's end
 constexpr double kLetter = 7;  // a letter of the legend, about
 constexpr double kMarkRoom = 28;
+constexpr double kBarRow = 22;
+constexpr double kLeastBar = 300;
 
-// Told apart in grey too, by lightness and by the shapes of the points.
-constexpr const char* kColours[] = {"#0072b2", "#d98e00", "#009e73",
-                                    "#d55e00", "#c4669a", "#4aa8e0",
-                                    "#8a7a00", "#4b3fa0", "#8b1e4f"};
-
-std::string ColourOf(const Plot::Series& series) {
-  const std::size_t number = series.colour % std::size(kColours);
-  return absl::StrCat("var(--series-", number + 1, ",", kColours[number], ")");
-}
 constexpr std::size_t kShapes = 4;
 
 struct Scale {
@@ -70,6 +64,10 @@ Scale RoundScale(double low, double high) {
   scale.low = std::floor(low / scale.step + 1e-9) * scale.step;
   scale.high = std::ceil(high / scale.step - 1e-9) * scale.step;
   return scale;
+}
+
+Scale WholeScale(const Scale& scale) {
+  return {.low = std::floor(scale.low), .high = std::ceil(scale.high)};
 }
 
 std::pair<double, double> Ends(const Estimate& estimate) {
@@ -104,7 +102,8 @@ Axes AxesOf(const Plot& plot) {
   }
   if (plot.guide == Plot::Guide::kOne)
     axes.y = RoundScale(std::min(1.0, axes.y.low), std::max(1.0, axes.y.high));
-  if (plot.from_zero) axes.y = RoundScale(0, axes.y.high);
+  if (plot.share) axes.y = RoundScale(0, std::min(1.0, axes.y.high));
+  if (plot.whole_x && axes.x.step < 1) axes.x = WholeScale(axes.x);
   // No point stands on the frame at a side.
   for (const Plot::Series& series : plot.series)
     for (const Plot::Point& point : series.points) {
@@ -120,17 +119,11 @@ Axes AxesOf(const Plot& plot) {
   return axes;
 }
 
-std::string Xml(const std::string& text) {
-  return absl::StrReplaceAll(
-      Printable(text),
-      {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}});
-}
-
 std::string Text(absl::string_view style, double x, double y,
                  const std::string& text, absl::string_view more = "") {
   return absl::StrFormat(
       "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\"%s>%s</text>\n", style, x, y,
-      more, Xml(text));
+      more, XmlEscaped(text));
 }
 
 std::string Line(absl::string_view style, double x1, double y1, double x2,
@@ -184,65 +177,63 @@ std::string GuideLine(const Plot& plot, const Axes& axes) {
 
 // A point's mark: circle, square, triangle or diamond.
 std::string Mark(double x, double y, const Plot::Series& series) {
-  const std::string colour = ColourOf(series);
-  const std::string fill =
-      series.hollow
-          ? absl::StrCat(" style=\"fill:var(--paper,#ffffff);stroke:", colour,
-                         ";stroke-width:1.75\"")
-          : absl::StrCat(" style=\"fill:", colour, "\"");
+  const std::string look =
+      absl::StrCat(" class=\"", series.hollow ? "hollow " : "mark ",
+                   SeriesClass(series.colour), "\"");
   switch (series.shape % kShapes) {
     case 0:
       return absl::StrFormat("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\"%s/>\n", x,
-                             y, fill);
+                             y, look);
     case 1:
       return absl::StrFormat(
           "<rect x=\"%.1f\" y=\"%.1f\" width=\"9\" height=\"9\"%s/>\n", x - 4.5,
-          y - 4.5, fill);
+          y - 4.5, look);
     case 2:
       return absl::StrFormat("<path d=\"M%.1f %.1fl5.5 9.5h-11z\"%s/>\n", x,
-                             y - 6, fill);
+                             y - 6, look);
     default:
       return absl::StrFormat("<path d=\"M%.1f %.1fl6 6l-6 6l-6 -6z\"%s/>\n", x,
-                             y - 6, fill);
+                             y - 6, look);
   }
 }
 
 std::string Intervals(const Plot::Point& point, const Axes& axes,
-                      absl::string_view stroke) {
+                      absl::string_view series) {
   const double x = axes.x.At(point.x.value);
   const double y = axes.y.At(point.y.value);
+  const std::string style = absl::StrCat("bar ", series);
   std::string out;
   if (point.y.interval.has_value()) {
-    const double low = axes.y.At(point.y.interval->low);
-    const double high = axes.y.At(point.y.interval->high);
-    out += Line("bar", x, low, x, high, stroke);
+    const auto [low, high] = *point.y.interval;
+    out += Line(style, x, axes.y.At(std::max(low, axes.y.low)), x,
+                axes.y.At(std::min(high, axes.y.high)));
     for (const double end : {low, high})
-      out += Line("bar", x - kCap, end, x + kCap, end, stroke);
+      if (end >= axes.y.low && end <= axes.y.high)
+        out += Line(style, x - kCap, axes.y.At(end), x + kCap, axes.y.At(end));
   }
   if (point.x.interval.has_value()) {
     const double low = axes.x.At(point.x.interval->low);
     const double high = axes.x.At(point.x.interval->high);
-    out += Line("bar", low, y, high, y, stroke);
+    out += Line(style, low, y, high, y);
     for (const double end : {low, high})
-      out += Line("bar", end, y - kCap, end, y + kCap, stroke);
+      out += Line(style, end, y - kCap, end, y + kCap);
   }
   return out;
 }
 
 std::string Drawn(const Plot::Series& series, const Axes& axes) {
-  const std::string stroke =
-      absl::StrCat(" style=\"stroke:", ColourOf(series), "\"");
+  const std::string colour = SeriesClass(series.colour);
   std::string out;
   for (std::size_t i = 1; series.line && i < series.points.size(); ++i)
-    out += Line("join", axes.x.At(series.points[i - 1].x.value),
+    out += Line("join " + colour, axes.x.At(series.points[i - 1].x.value),
                 axes.y.At(series.points[i - 1].y.value),
                 axes.x.At(series.points[i].x.value),
-                axes.y.At(series.points[i].y.value), stroke);
+                axes.y.At(series.points[i].y.value));
   for (const Plot::Point& point : series.points)
-    out += Intervals(point, axes, stroke);
+    out += Intervals(point, axes, colour);
   for (const Plot::Point& point : series.points)
     out += absl::StrCat(
-        "<g><title>", Xml(point.label), "</title>",
+        "<g><title>", XmlEscaped(point.label), "</title>",
         Mark(axes.x.At(point.x.value), axes.y.At(point.y.value), series),
         "</g>\n");
   return out;
@@ -272,33 +263,96 @@ std::string Legend(const Plot& plot, std::size_t left_out, double& bottom) {
   return out;
 }
 
+// A bar for each label, its shares one after the other; the area grows to hold
+// the longest label and all bars.
+std::string Bars(const Plot& plot, double& width, double& bottom) {
+  std::vector<std::string> labels;  // in the order of their first use
+  for (const Plot::Series& series : plot.series)
+    for (const Plot::Point& point : series.points)
+      if (std::find(labels.begin(), labels.end(), point.label) == labels.end())
+        labels.push_back(point.label);
+  Check(!labels.empty(), "a plot without a point");
+  int widest = 0;
+  for (const std::string& label : labels)
+    widest = std::max(widest, Columns(Printable(label)));
+  const double from = kLegendRow + kLetter * static_cast<double>(widest);
+  width = std::max(width, from + kLeastBar + kRight);
+  const Scale scale = {.from = from, .to = width - kRight};
+  bottom = kTop + kBarRow * static_cast<double>(labels.size());
+  std::string out = Text("title", kLegendRow, 22, plot.title);
+  for (int i = 0; i <= 4; ++i) {
+    const double share = 0.25 * i;
+    out += Line("grid", scale.At(share), kTop, scale.At(share), bottom);
+    out += Text("tick", scale.At(share), bottom + 16,
+                absl::StrFormat("%.0f %%", 100 * share));
+  }
+  std::vector<double> ends(labels.size());
+  for (const Plot::Series& series : plot.series)
+    for (const Plot::Point& point : series.points) {
+      const auto row = static_cast<std::size_t>(
+          std::find(labels.begin(), labels.end(), point.label) -
+          labels.begin());
+      const double start = std::exchange(ends[row], ends[row] + point.y.value);
+      absl::StrAppend(
+          &out, "<g><title>",
+          XmlEscaped(absl::StrFormat("%s, %s: %.1f %%", point.label,
+                                     series.name, 100 * point.y.value)),
+          absl::StrFormat(
+              "</title><rect class=\"part %s\" x=\"%.1f\" y=\"%.1f\" "
+              "width=\"%.1f\" height=\"%.1f\"/></g>\n",
+              SeriesClass(series.colour), scale.At(start),
+              kTop + kBarRow * static_cast<double>(row) + 3,
+              scale.At(ends[row]) - scale.At(start), kBarRow - 6));
+    }
+  for (std::size_t row = 0; row < labels.size(); ++row)
+    out += Text("tick end", from - 8,
+                kTop + kBarRow * (static_cast<double>(row) + 0.5) + 4,
+                labels[row]);
+  out += Text("name", (scale.from + scale.to) / 2, bottom + 36, plot.x_title);
+  bottom += kBelow;
+  return out;
+}
+
+constexpr absl::string_view kStyle =
+    ".plot text{font-family:Helvetica,Arial,sans-serif;fill:#1b1f27}\n"
+    ".plot .title{font-size:15px;font-weight:600}\n"
+    ".plot .tick,.plot .name,.plot .legend{font-size:12px}\n"
+    ".plot .tick,.plot .name{text-anchor:middle;fill:#5c6470}\n"
+    ".plot .tick.end{text-anchor:end}\n"
+    ".plot .paper{fill:#ffffff}\n"
+    ".plot .grid{stroke:#e3e6ea}\n"
+    ".plot .guide{stroke:#5c6470;stroke-dasharray:5 4}\n"
+    ".plot .bar{stroke:currentColor;stroke-width:1.25}\n"
+    ".plot .join{stroke:currentColor;stroke-width:2}\n"
+    ".plot .mark,.plot .part{fill:currentColor}\n"
+    ".plot .hollow{fill:#ffffff;stroke:currentColor;stroke-width:1.75}\n";
+
 }  // namespace
 
 std::string ToSvg(const Plot& all, std::size_t most) {
   Plot plot = all;
-  if (plot.series.size() > most) plot.series.resize(most);
-  const Axes axes = AxesOf(plot);
-  double bottom = kTop + kHeight + kBelow;
-  std::string body = absl::StrCat(Frame(plot, axes), GuideLine(plot, axes));
-  for (const Plot::Series& series : plot.series) body += Drawn(series, axes);
+  if (!plot.stacked && plot.series.size() > most) plot.series.resize(most);
+  double width = kWidth;
+  double bottom = 0;
+  std::string body;
+  if (plot.stacked) {
+    body = Bars(plot, width, bottom);
+  } else {
+    const Axes axes = AxesOf(plot);
+    bottom = kTop + kHeight + kBelow;
+    body = absl::StrCat(Frame(plot, axes), GuideLine(plot, axes));
+    for (const Plot::Series& series : plot.series) body += Drawn(series, axes);
+  }
   body += Legend(plot, all.series.size() - plot.series.size(), bottom);
   return absl::StrCat(
       absl::StrFormat(
-          "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" "
-          "height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n",
-          kWidth, bottom, kWidth, bottom),
-      "<title>", Xml(plot.title),
-      "</title>\n<style>\n"
-      "text{font-family:Helvetica,Arial,sans-serif;fill:var(--ink,#1b1f27)}\n"
-      ".title{font-size:15px;font-weight:600}\n"
-      ".tick,.name,.legend{font-size:12px}\n"
-      ".tick,.name{text-anchor:middle;fill:var(--note,#5c6470)}.tick.end{text-"
-      "anchor:end}\n"
-      ".grid{stroke:var(--grid,#e3e6ea)}"
-      ".guide{stroke:var(--note,#5c6470);stroke-dasharray:5 4}\n"
-      ".bar{stroke-width:1.25}.join{stroke-width:2}\n"
-      "</style>\n<rect width=\"100%\" height=\"100%\" "
-      "style=\"fill:var(--paper,#ffffff)\"/>\n",
+          "<svg class=\"plot\" xmlns=\"http://www.w3.org/2000/svg\" "
+          "width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f "
+          "%.0f\" role=\"img\">\n",
+          width, bottom, width, bottom),
+      "<title>", XmlEscaped(plot.title), "</title>\n<style>\n", kStyle,
+      SeriesRules(".plot ", /*dark=*/false),
+      "</style>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n",
       body, "</svg>\n");
 }
 

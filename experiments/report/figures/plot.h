@@ -35,16 +35,19 @@ struct Plot {
   std::string y_title;
   std::vector<Series> series;  // what matters most first
   Guide guide = Guide::kNone;
-  bool from_zero = false;  // the y axis begins at 0
+  // y is a share: its axis goes from 0 to 1 at most, and cuts intervals there.
+  bool share = false;
+  bool whole_x = false;  // x counts something
+  // Points are bars of shares, y, one for each label; x counts for nothing.
+  bool stacked = false;
 };
 
 // Series that a drawing shows at first.
 inline constexpr std::size_t kMostSeries = 8;
 
-// Draws the plot: points with 95 % intervals, the legend below. Series after
-// the first `most` are left out, and counted below the legend. Colours are
-// those of a page that it stands in (--ink, --note, --grid, --paper, --series-1
-// to 9), or else for white paper. Requires a point, and finite numbers.
+// Draws the plot for white paper: points with 95 % intervals, the legend below.
+// Series after the first `most` are left out, and counted below the legend.
+// Requires a point, and finite numbers.
 std::string ToSvg(const Plot& plot, std::size_t most = kMostSeries);
 
 // Returns a line for each point: series, label, x, x_low, x_high, y, y_low,

@@ -8,16 +8,13 @@
 #include "absl/strings/string_view.h"
 #include "core/base/check.h"
 #include "core/json/json_value.h"
-#include "core/text/columns.h"
+#include "core/text/palette.h"
+#include "core/text/xml.h"
 #include "experiments/report/page/page_files.h"
+#include "tree/render.h"
 
 namespace banyan {
 namespace {
-
-std::string HtmlEscaped(absl::string_view text) {
-  return absl::StrReplaceAll(
-      text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}});
-}
 
 // JSON that may stand in a script element. A parser of HTML looks for nothing
 // there that does not begin with "<", and in JSON that occurs in texts alone.
@@ -28,8 +25,14 @@ std::string ScriptJson(const JsonValue& data) {
 // What a {{name}} of page.html stands for.
 std::string Filling(absl::string_view name, absl::string_view question,
                     const JsonValue& data) {
-  if (name == "title") return HtmlEscaped(Printable(question));
+  if (name == "title") return XmlEscaped(question);
   if (name == "report") return ScriptJson(data);
+  if (name == "tree.css") return TreeStyle();
+  if (name == "series.css")
+    return absl::StrCat(SeriesRules("", /*dark=*/false),
+                        "@media (prefers-color-scheme: dark) {\n",
+                        SeriesRules("", /*dark=*/true),
+                        SeriesRules("figure .plot ", /*dark=*/true), "}\n");
   const std::optional<absl::string_view> file = PageFile(name);
   Check(file.has_value(), absl::StrCat("page.html: no file ", name));
   return std::string(*file);

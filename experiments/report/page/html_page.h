@@ -1,5 +1,5 @@
 // The report as one HTML page that needs nothing else: it holds its styles, its
-// scripts, Chart.js and the report itself, and loads nothing.
+// scripts and the report itself, and loads nothing.
 #ifndef BANYAN_EXPERIMENTS_REPORT_PAGE_HTML_PAGE_H_
 #define BANYAN_EXPERIMENTS_REPORT_PAGE_HTML_PAGE_H_
 

@@ -17,12 +17,7 @@ function choose(change) {
   settle();
   drawControls();
   drawTable();
-  drawFigures();
-  if ("target" in change || "temperature" in change) {
-    drawPlots();
-  } else {
-    drawPlotsOfChosen();
-  }
+  if ("target" in change || "temperature" in change) drawFigures();
   drawViewer();
 }
 
@@ -64,32 +59,8 @@ function drawControls() {
              [...temperatures.map((value) => [value, value]), ["", "all"]],
              view.temperature);
   byId("count").textContent =
-      `${shownCells().length} of ${allCells.length} cells`;
-}
-
-// --- the figure ----------------------------------------------------------------
-
-function dataAddress(type, text) {
-  return `data:${type};charset=utf-8,${encodeURIComponent(text)}`;
-}
-
-// Tokens per pass beside speedup, by drafted nodes, as `--figures` draws them; each
-// temperature by itself.
-function drawFigures() {
-  const shown = (report.figures ?? []).filter(
-      (figure) => ["tokens", "size"].includes(figure.plot) &&
-                  (!view.target || figure.target === view.target) &&
-                  (!view.temperature ||
-                   String(figure.temperature) === view.temperature));
-  byId("drawn").replaceChildren(...shown.map((figure) => element(
-      "figure", {},
-      element("img", {src: dataAddress("image/svg+xml", figure.svg),
-                      alt: figure.title}),
-      element("figcaption", {},
-              element("a", {download: `${figure.file}.svg`,
-                            href: dataAddress("image/svg+xml", figure.svg)}, "SVG"),
-              element("a", {download: `${figure.file}.csv`,
-                            href: dataAddress("text/csv", figure.csv)}, "CSV")))));
+      shownCells().length === allCells.length
+          ? "" : `${shownCells().length} of ${allCells.length} rows`;
 }
 
 // --- summary -----------------------------------------------------------------
@@ -102,37 +73,42 @@ function drawSummary() {
   const lossy = allCells.filter((cell) => !cell.lossless).length;
   const prompts = Math.max(0, ...allCells.map((cell) => cell.prompts ?? 0));
   byId("lead").textContent = [
-    counted(allCells.length, "cell"),
     counted(distinct(allCells, (cell) => cell.method).length, "method"),
     counted(distinct(allCells, (cell) => cell.target).length, "target"),
     `${counted(prompts, "prompt")} each`,
-    ...(lossy ? [`${lossy} lossy, never counted as best`] : []),
+    ...(lossy ? [`${counted(lossy, "lossy row")}, never counted as best`] : []),
   ].join(" · ");
 }
 
 // --- details -----------------------------------------------------------------
 
-// How numbers of the context are written, and named where their name has a unit.
-const fieldForms = {
-  bytes_per_s: {name: "memory read",
-                text: (value) => value > 0 ? `${(value / 1e9).toFixed(1)} GB/s`
-                                           : "not measured"},
-  load: {name: "load", text: (value) => value.toFixed(1)},
-};
+// The last part of a path.
+function fileName(path) {
+  return path.split("/").filter(Boolean).at(-1) ?? path;
+}
 
-// Nested plain fields as nested description lists.
-function fields(object) {
-  return element("dl", {}, ...Object.entries(object).flatMap(
-      ([name, value]) => {
-        const form = fieldForms[name];
-        const text = form && Number.isFinite(value) ? form.text(value)
-                                                    : String(value);
-        return [
-          element("dt", {}, form?.name ?? words(name)),
-          element("dd", {}, value !== null && typeof value === "object"
-                                ? fields(value) : text),
-        ];
-      }));
+// [what, text] of the run: who computed, when, and from what.
+function contextRows({build, machine, started, workload, files}) {
+  const release = build.type === "Release" ? "optimised" : `built as ${build.type}`;
+  const parts = [
+    `${counted(machine.cores, "core")}, ${counted(machine.threads, "thread")} used`,
+    machine.instruction_set,
+    machine.bytes_per_s > 0
+        ? `memory read at ${(machine.bytes_per_s / 1e9).toFixed(1)} GB/s` : "",
+    `load ${machine.load.toFixed(1)} when it started`,
+  ];
+  return [
+    ["Processor", [machine.cpu, ...parts].filter(Boolean).join(", ")],
+    ...(machine.gpu ? [["GPU", machine.gpu]] : []),
+    ...(machine.device === "cpu" ? [] : [["Device", machine.device]]),
+    ["Program", `${build.revision.replace("-dirty", " with changes")}, ` +
+                `${build.compiler}, ${release} (${build.flags.trim()})`],
+    ["Started", started.replace("T", " ").replace("Z", " UTC").replace(
+        "+00:00", " UTC")],
+    ["Prompts", `${counted(workload.prompts, "prompt")} of ` +
+                `${fileName(workload.path)} (hash ${workload.hash})`],
+    ["Records", files.map(fileName).join(", ")],
+  ];
 }
 
 // What was stated of another machine, if anything was.
@@ -144,7 +120,9 @@ function drawCurve() {
 }
 
 function drawDetails() {
-  byId("context").replaceChildren(fields(report.context ?? {}));
+  byId("context").replaceChildren(element("dl", {}, ...(
+      report.context ? contextRows(report.context) : []).flatMap(
+      ([what, text]) => [element("dt", {}, what), element("dd", {}, text)])));
   byId("experiment").textContent = report.experiment ?? "";
   byId("hash").textContent = report.experiment_hash ?? "";
   drawCurve();
@@ -162,10 +140,7 @@ byId("target").addEventListener(
     "change", (event) => choose({target: event.target.value}));
 byId("temperature").addEventListener(
     "change", (event) => choose({temperature: event.target.value}));
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-  drawPlots();
-  drawViewer();
-});
+byId("every").addEventListener("change", drawTable);
 drawAnswer();
 drawSummary();
 drawDetails();

@@ -110,34 +110,11 @@ function labelsOf(cells) {
   return labels;
 }
 
-// --- colours -----------------------------------------------------------------
-
+// Classes of the colours that series have in every drawing.
 const seriesCount = 9;
-const pointShapes = ["circle", "rect", "triangle", "rectRot"];
-const dashes = [[], [6, 4], [2, 3], [8, 3, 2, 3]];
-const dashNames = ["solid", "dashed", "dotted", "dashed and dotted"];
-const methodsInOrder = distinct(allCells.filter((cell) => !isBaseline(cell)),
-                                (cell) => cell.method);
 
-// A colour of the style sheet as it is now, in light or in dark.
-function colour(name) {
-  return getComputedStyle(document.documentElement)
-      .getPropertyValue(`--${name}`).trim();
-}
-
-function seriesColour(number) {
-  return colour(`series-${number % seriesCount + 1}`);
-}
-
-// A method has its colour and its shape on the whole page; nothing rests on the
-// colour alone.
-function methodLook(method) {
-  const number = methodsInOrder.indexOf(method);
-  if (number < 0) return {colour: colour("note"), shape: "crossRot"};
-  return {
-    colour: seriesColour(number),
-    shape: pointShapes[number % pointShapes.length],
-  };
+function seriesClass(number) {
+  return `s${number % seriesCount + 1}`;
 }
 
 // --- the document ------------------------------------------------------------

@@ -1,4 +1,4 @@
-// The files of page/ and Chart.js, as they were when the program was built.
+// The files of page/, as they were when the program was built.
 #ifndef BANYAN_EXPERIMENTS_REPORT_PAGE_PAGE_FILES_H_
 #define BANYAN_EXPERIMENTS_REPORT_PAGE_PAGE_FILES_H_
 
@@ -8,7 +8,7 @@
 
 namespace banyan {
 
-// The contents of "page.html", "chart.min.js" and so on; nothing for a name
+// The contents of "page.html", "page.css" and so on; nothing for a name
 // that is not listed in experiments/CMakeLists.txt. Defined in a source file
 // that cmake/embed_files.cmake makes of them.
 std::optional<absl::string_view> PageFile(absl::string_view name);

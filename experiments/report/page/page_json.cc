@@ -44,7 +44,7 @@ JsonValue ContextToJson(const RecordSet& set) {
             {"device", DeviceOf(machine)},
             {"gpu",
              machine.has_gpu() ? JsonValue(ProcessorOf(machine)) : JsonValue()},
-            {"instruction_set", machine.instruction_set()},
+            {"instruction_set", InstructionSetName(machine.instruction_set())},
             {"cores", machine.cores()},
             {"threads", machine.threads()},
             {"bytes_per_s", machine.bytes_per_s()},
@@ -141,8 +141,8 @@ JsonValue CellToJson(const Summary& summary, const SummaryRow& row,
 
 }  // namespace
 
-JsonValue ToJson(const RecordSet& set, const Summary& summary, int samples,
-                 TokenTexts& texts) {
+JsonValue ToJson(const RecordSet& set, const Summary& summary,
+                 const PageOptions& options, TokenTexts& texts) {
   const records::Context& context = set.files.front().context;
   JsonValue out = {{"question", context.question()},
                    {"experiment", context.experiment()},
@@ -154,12 +154,12 @@ JsonValue ToJson(const RecordSet& set, const Summary& summary, int samples,
                    {"cells", JsonValue::List()},
                    {"metrics", JsonValue::List()},
                    {"samples", JsonValue::List()},
-                   {"figures", ToJson(MakeFigures(summary))}};
+                   {"figures", ToJson(MakeFigures(summary, options.series))}};
   const std::set<const CellRecords*> opponents = Opponents(set);
   for (const SummaryGroup& group : summary.groups)
     for (const SummaryRow& row : group.rows) {
       out["cells"].Add(CellToJson(summary, row, opponents.count(row.cell) > 0));
-      for (JsonValue& sample : Samples(*row.cell, samples, texts))
+      for (JsonValue& sample : Samples(*row.cell, options.samples, texts))
         out["samples"].Add(std::move(sample));
     }
   for (const MetricRow* metric : summary.metrics)

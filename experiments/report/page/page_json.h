@@ -2,17 +2,25 @@
 #ifndef BANYAN_EXPERIMENTS_REPORT_PAGE_PAGE_JSON_H_
 #define BANYAN_EXPERIMENTS_REPORT_PAGE_PAGE_JSON_H_
 
+#include <cstddef>
+
 #include "core/json/json_value.h"
 #include "experiments/records/record_set.h"
+#include "experiments/report/figures/plot.h"
 #include "experiments/report/page/token_texts.h"
 #include "experiments/report/summary.h"
 
 namespace banyan {
 
-// docs/formats.md has the fields. `samples` prompts of every cell are in it.
-// Context, question and experiment are those of the first file.
-JsonValue ToJson(const RecordSet& set, const Summary& summary, int samples,
-                 TokenTexts& texts);
+struct PageOptions {
+  int samples = 2;                   // prompts of every cell, with their rounds
+  std::size_t series = kMostSeries;  // of a plot, at most
+};
+
+// docs/formats.md has the fields. Context, question and experiment are those of
+// the first file.
+JsonValue ToJson(const RecordSet& set, const Summary& summary,
+                 const PageOptions& options, TokenTexts& texts);
 
 }  // namespace banyan
 

@@ -1,11 +1,11 @@
 "use strict";
-// The table of cells.
+// The table of every method at every setting.
 
 // Columns that stand in this order if the report has them; every other metric
-// of one number follows.
+// of one number follows where every number is asked for.
 const tableOrder = [
   "speed", "predicted_speed", "ms_per_token", "tokens_per_pass",
-  "accepted_per_pass", "alpha", "drafted_nodes", "nodes_saved", "drafter_cost",
+  "accepted_per_pass", "alpha", "drafted_nodes", "drafter_cost",
 ];
 
 const tableTitles = {
@@ -21,10 +21,10 @@ function scalarMetrics(cells) {
   const present = distinct(
       cells.flatMap((cell) => Object.keys(cell.metrics ?? {})),
       (name) => name).filter((name) => cells.some((c) => measured(c, name)));
-  return [
-    ...tableOrder.filter((name) => present.includes(name)),
-    ...present.filter((name) => !tableOrder.includes(name)),
-  ];
+  const first = tableOrder.filter((name) => present.includes(name));
+  const others = present.filter((name) => !tableOrder.includes(name));
+  byId("every").parentElement.hidden = others.length === 0;
+  return byId("every").checked ? [...first, ...others] : first;
 }
 
 // {id, title, hint, key, draw}: key sorts, and is null where nothing is known.
@@ -109,9 +109,12 @@ function speedDrawer(cells) {
   };
 }
 
+const verdictColours = {faster: "s1", slower: "s2", open: ""};
+
 function speedBar(speed, top) {
   const percent = (value) => `${Math.max(0, 100 * value / top).toFixed(2)}%`;
-  const bar = element("span", {class: `speedbar ${speedVerdict(speed)}`,
+  const verdict = speedVerdict(speed);
+  const bar = element("span", {class: `speedbar ${verdict} ${verdictColours[verdict]}`,
                                "aria-hidden": "true"});
   const part = (name, left, width) => {
     const made = element("span", {class: name});
@@ -143,7 +146,7 @@ function methodCell(cell) {
                                          lossText(cell).trim().slice(1, -1)
                                              .toUpperCase()));
   if (isBaseline(cell)) {
-    head.append(" ", element("span", {class: "badge"}, "baseline"));
+    head.append(" ", element("span", {class: "badge"}, "plain decoding"));
   }
   head.append(element("small", {}, madeOf(cell)));
   return head;
@@ -201,7 +204,7 @@ function sharedText(cells) {
   const temperatures = distinct(cells, (cell) => cell.temperature);
   if (temperatures.length === 1) shared.push(`temperature ${temperatures[0]}`);
   const prompts = distinct(cells, (cell) => cell.prompts);
-  if (prompts.length === 1) shared.push(`${prompts[0]} prompts a cell`);
+  if (prompts.length === 1) shared.push(counted(prompts[0], "prompt"));
   return shared.join(", ");
 }
 
@@ -215,6 +218,8 @@ function drawTable() {
   table.tBodies[0].replaceChildren(...sortedCells(cells, columns).map(
       (cell) => element("tr", {class: cell === view.cell ? "chosen" : null},
                         ...columns.map((column) => column.draw(cell)))));
+  const scroll = table.parentElement;
+  byId("sideways").hidden = scroll.scrollWidth <= scroll.clientWidth;
   // A key that was held must not fall to the top of the page.
   if (focused) {
     table.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();

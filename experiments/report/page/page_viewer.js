@@ -9,6 +9,10 @@ const inks = {
   plain: "the target's, nothing drafted",
 };
 
+// A round's parts in their order, in the colours of the plot of their shares.
+const phases = {draft: "s2", derive: "s7", target: "s1", verify: "s5", commit: "s3",
+                device: "s6"};
+
 // The sample that is shown, its round, and the round under the pointer or -1.
 const viewed = {sample: null, round: 0, preview: -1};
 
@@ -59,14 +63,6 @@ function markRound(number, follow) {
 
 // --- round -------------------------------------------------------------------
 
-// How the token after the path came about; null if the text was cut before it.
-function inkOfNext(number) {
-  const round = viewed.sample.rounds[number];
-  const kept = viewed.sample.tokens.filter((t) => t.round === number);
-  const path = round.nodes.slice(1).filter((node) => node.accepted).length;
-  return round.emitted > path ? kept.at(-1)?.how ?? null : null;
-}
-
 function drawRound(number) {
   const {rounds} = viewed.sample;
   const round = rounds[number];
@@ -74,33 +70,30 @@ function drawRound(number) {
   // Not `disabled`: a button that is would lose the focus and the arrow keys.
   byId("previous").ariaDisabled = number <= 0;
   byId("next").ariaDisabled = number >= rounds.length - 1;
-  const ink = inkOfNext(number);
-  const boxes = drawTree(byId("tree").firstChild, round, ink, ink !== null);
-  showPath(boxes);
+  byId("tree").replaceChildren(drawing(round.tree));
+  showRoot();
   byId("round-note").textContent = roundNote(round);
   drawTimes(round.ms ?? {}, round.emitted);
 }
 
-function roundNote(round) {
-  const drafted = draftedNodes(round);
-  const accepted = drafted.filter((node) => node.accepted).length;
-  const probes = round.nodes.length - 1 - drafted.length;
+function roundNote({drafted, accepted, probes, emitted}) {
   const beside = probes > 0 ? `, ${counted(probes, "probe")} beside` : "";
-  if (drafted.length === 0) return `nothing drafted${beside}`;
-  const cut = round.emitted < accepted + 1
-      ? `, cut to ${counted(round.emitted, "token")} where the text ends` : "";
-  return `${accepted} of ${drafted.length} drafted accepted${beside}${cut}`;
+  if (drafted === 0) return `nothing drafted${beside}`;
+  const cut = emitted < accepted + 1
+      ? `, cut to ${counted(emitted, "token")} where the text ends` : "";
+  return `${accepted} of ${drafted} drafted accepted${beside}${cut}`;
 }
 
 // Scrolls the tree's box so that the root and what follows are seen.
-function showPath(boxes) {
+function showRoot() {
   const box = byId("tree");
+  const root = box.querySelector(".node rect");
   box.scrollLeft = 0;
-  box.scrollTop = boxes[0].y - box.clientHeight / 2;
+  box.scrollTop = Number(root.getAttribute("y")) - box.clientHeight / 2;
 }
 
 function drawTimes(ms, emitted) {
-  const known = phases.filter((phase) => Number.isFinite(ms[phase]));
+  const known = Object.keys(phases).filter((phase) => Number.isFinite(ms[phase]));
   const sum = known.reduce((total, phase) => total + ms[phase], 0);
   if (known.length === 0 || sum <= 0) {
     byId("times").replaceChildren("No times recorded.");
@@ -109,11 +102,11 @@ function drawTimes(ms, emitted) {
   const bar = element("div", {class: "timebar", "aria-hidden": "true"});
   const list = element("ul", {class: "legend"});
   for (const phase of known) {
-    const part = element("span", {class: `phase-${phase}`});
+    const part = element("span", {class: phases[phase]});
     part.style.flexGrow = ms[phase];
     bar.append(part);
     list.append(element("li", {},
-                        element("span", {class: `swatch phase-${phase}`}), " ",
+                        element("span", {class: `swatch phase ${phases[phase]}`}), " ",
                         `${phase} ${written(ms[phase])} ms`));
   }
   list.append(element("li", {}, element("strong", {}, `${written(sum)} ms`),
@@ -131,8 +124,7 @@ function vocabularyText(vocabulary) {
 function drawTrunks() {
   const trunks = view.cell.trunks ?? [];
   const made = trunks.map((trunk, i) => {
-    const ring = element("span", {class: "swatch ringed"});
-    ring.style.borderColor = seriesColour(i);
+    const ring = element("span", {class: `swatch ringed ${seriesClass(i)}`});
     ring.style.borderStyle = ["solid", "dashed", "dotted", "double"][i % 4];
     return element("li", {}, ring, ` trunk ${i}: `,
                    element("strong", {}, trunk.drafter),
@@ -208,18 +200,15 @@ function drawViewer() {
   byId("viewer-none").hidden = !none;
   byId("viewer-body").hidden = none;
   byId("viewer-none").textContent =
-      "No text of this cell was kept in the report.";
+      "No text of this method was kept in the report (--samples).";
   if (none) return;
   drawSample(stays ? viewed.round : firstTelling());
 }
 
 // The first round that accepts something and refuses something, or 0.
 function firstTelling() {
-  const telling = viewed.sample.rounds.findIndex((round) => {
-    const drafted = draftedNodes(round);
-    const accepted = drafted.filter((node) => node.accepted).length;
-    return accepted > 0 && accepted < drafted.length;
-  });
+  const telling = viewed.sample.rounds.findIndex(
+      ({drafted, accepted}) => accepted > 0 && accepted < drafted);
   return Math.max(0, telling);
 }
 
@@ -246,12 +235,11 @@ function arrowKeys(event) {
   showRound(viewed.round + step);
 }
 
-// The tree as it stands there, in a file of its own.
+// The tree as a file of its own.
 function saveTree() {
-  const svg = byId("tree").querySelector("svg").cloneNode(true);
+  const svg = drawing(viewed.sample.rounds[viewed.round].tree);
   const style = document.createElementNS(svg.namespaceURI, "style");
-  style.textContent = document.querySelector("style").textContent
-      .replaceAll("#tree ", "");
+  style.textContent = byId("tree-style").textContent;
   svg.prepend(style);
   const link = element("a", {
     download: `tree_${viewed.sample.id}_${viewed.round + 1}.svg`,

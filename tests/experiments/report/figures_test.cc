@@ -66,8 +66,11 @@ TEST(Plot, HasRoundTicksThatHoldEveryNumber) {
     EXPECT_THAT(svg, HasSubstr(tick));
   EXPECT_THAT(svg, AllOf(Not(HasSubstr(">0.0<")), Not(HasSubstr(">1.4<")),
                          Not(HasSubstr("nan"))));
-  plot.from_zero = true;
-  EXPECT_THAT(ToSvg(plot), HasSubstr(">0.0<"));
+  plot.share = true;
+  plot.whole_x = true;
+  EXPECT_THAT(ToSvg(plot),
+              AllOf(HasSubstr(">0.0<"), HasSubstr(">1.0<"),
+                    Not(HasSubstr(">1.2<")), Not(HasSubstr(">0.5<"))));
   plot.guide = Plot::Guide::kDiagonal;
   EXPECT_THAT(ToSvg(plot), HasSubstr("class=\"guide\""));
 }
@@ -93,7 +96,7 @@ TEST_F(ReportFiles, PlotsAreSvgAndCsv) {
   const std::string folder = OwnFolder() + "/deep/figures";
   const Outcome outcome = Report("--figures " + folder);
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.err, HasSubstr("wrote 12 figures as SVG and CSV to"));
+  EXPECT_THAT(outcome.err, HasSubstr("wrote 16 figures as SVG and CSV to"));
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     names.insert(entry.path().stem());
@@ -105,10 +108,11 @@ TEST_F(ReportFiles, PlotsAreSvgAndCsv) {
   }
   for (const char* plot :
        {"speed_by_size", "tokens_by_size", "acceptance_by_depth",
-        "acceptance_by_rank", "accepted_lengths", "predicted_speed"})
+        "conditional_acceptance_by_depth", "acceptance_by_rank",
+        "accepted_lengths", "predicted_speed", "time_shares"})
     for (const char* where : {"_target_T0", "_grown-target_T1"})
       EXPECT_EQ(names.count(absl::StrCat(plot, where)), 1u) << plot << where;
-  EXPECT_EQ(names.size(), 12u);
+  EXPECT_EQ(names.size(), 16u);
   EXPECT_THAT(Contents(folder + "/speed_by_size_target_T0.csv"),
               HasSubstr("\nsmall_model: expansion,"));
 }

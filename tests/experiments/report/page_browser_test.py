@@ -1,9 +1,10 @@
-"""The page of `banyan report` in headless Chromium, with a made-up report: what it
-draws, and what a reader can do. Skipped, with the reason, without a browser."""
+"""The page of `banyan report` in headless Chromium, of a run on the models that ship:
+what it draws, and what a reader can do. Skipped, with the reason, without a browser.
+The first argument is the built banyan."""
 
 import json
+import os
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
@@ -14,28 +15,48 @@ PROJECT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(PROJECT / "scripts"))
 import screenshots  # noqa: E402 (the path comes first)
 
-PAGE = PROJECT / "experiments" / "report" / "page"
-CHART = ("/usr/share/javascript/chart.js/chart.min.js",
-         "/usr/local/share/javascript/chart.js/chart.min.js")
 SKIPPED = 77
+# Texts that would end a script and begin another, or are hard to show.
+PROMPTS = [
+    "# Ends a script early\nhtml = ('<script>alert(1)</script><!-- <script> "
+    "{{page.css}} -->'\n        '\\t&amp; \"gr\u00f6\u00dfer\" \u4e2d\u6587 "
+    "\U0001f600')\nassert html.count(",
+    "def fibonacci(n):\n",
+]
 
 
-def filled(report):
-    """The page as html_page.cc makes it: one walk over the template."""
-    files = {path.name: path for path in PAGE.iterdir()}
-    files["glossary.md"] = PROJECT / "docs" / "glossary.md"
-    files["chart.min.js"] = next(
-        path for path in map(pathlib.Path, CHART) if path.exists())
-
-    def part(match):
-        if match[1] == "title":
-            return "Does a tree pay?"
-        if match[1] == "report":
-            return json.dumps(report).replace("<", "\\u003c")
-        return files[match[1]].read_text(encoding="utf-8")
-
-    return re.sub(r"\{\{([\w.]+)\}\}", part,
-                  files["page.html"].read_text(encoding="utf-8"))
+def experiment():
+    models = PROJECT / "models"
+    return json.dumps({
+        "question": "Does a tree pay?</script><script>alert(2)</script>",
+        "target": {"directory": str(models / "pycode-target")},
+        "workload": {"file": "prompts.jsonl"},
+        "limits": {"max_new_tokens": 24},
+        "models": {"draft": {"directory": str(models / "pycode-draft-1")}},
+        "methods": {
+            "one node": {"drafters": [{"name": "small_model", "model": "draft"}],
+                         "policy": {"name": "chain", "nodes": 1},
+                         "verifier": {"name": "multi_round"}},
+            "chain": {"drafters": [{"name": "small_model", "model": "draft"}],
+                      "policy": {"name": "chain", "nodes": 4},
+                      "verifier": {"name": "multi_round"}},
+            "merged": {"drafters": [{"name": "small_model", "model": "draft"},
+                                    {"name": "ngram"}],
+                       "trunks": [
+                           {"drafter": 0, "policy": {"name": "expansion",
+                                                     "branching": [2, 2]}},
+                           {"drafter": 1, "policy": {"name": "chain", "nodes": 2}}],
+                       "verifier": {"name": "multi_round"}},
+            "typical": {"drafters": [{"name": "small_model", "model": "draft"}],
+                        "policy": {"name": "expansion", "branching": [3, 2]},
+                        "verifier": {"name": "typical"}},
+        },
+        "matrix": {
+            "target": {"first": {"target.directory": str(models / "pycode-target")},
+                       "other": {"target.directory": str(models / "pycode-draft-2")}},
+            "temperature": {"0": {"sampling.temperature": 0},
+                            "1": {"sampling.temperature": 1}}},
+    })
 
 
 class Page(unittest.TestCase):
@@ -43,19 +64,37 @@ class Page(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
-        cls.path = pathlib.Path(cls.folder.name) / "report.html"
-        made = subprocess.run(
-            [sys.executable, PROJECT / "tests" / "goldens" / "report_sample.py"],
-            check=True, capture_output=True, text=True).stdout
-        cls.report = json.loads(made)
-        cls.path.write_text(filled(cls.report), encoding="utf-8")
+        folder = pathlib.Path(cls.folder.name)
+        (folder / "prompts.jsonl").write_text("".join(
+            json.dumps({"id": f"p{i}", "kind": "k", "prompt": prompt}) + "\n"
+            for i, prompt in enumerate(PROMPTS)))
+        (folder / "experiment.yaml").write_text(experiment())
+        cls.path = folder / "report.html"
+        document = folder / "report.json"
+        for arguments in (
+                ["run", folder / "experiment.yaml", "--out", folder / "out"],
+                ["report", folder / "out", "--format", "html", "--out", cls.path],
+                ["report", folder / "out", "--format", "json", "--out", document]):
+            done = subprocess.run([PROGRAM, *map(str, arguments)], check=False,
+                                  capture_output=True, text=True, cwd=PROJECT)
+            if done.returncode:
+                raise AssertionError(done.stderr)
+        cls.report = json.loads(document.read_text(encoding="utf-8"))
         cls.browser = screenshots.Browser(cls.path, downloads=cls.folder.name)
-        cls.run_script = cls.browser.run
 
     @classmethod
     def tearDownClass(cls):
         cls.browser.driver.quit()
         cls.folder.cleanup()
+
+    def saved(self, pattern):
+        """The text of a file that the browser saves."""
+        for _ in range(50):
+            for path in pathlib.Path(self.folder.name).glob(pattern):
+                if path.stat().st_size > 0 and path.suffix != ".crdownload":
+                    return path.read_text(encoding="utf-8")
+            time.sleep(0.1)
+        raise AssertionError(f"nothing was saved as {pattern}")
 
     def script(self, text, *arguments):
         return self.browser.run(text, *arguments)
@@ -81,7 +120,7 @@ class Page(unittest.TestCase):
 
     def test_a_title_sorts_the_cells(self):
         speeds = [float(text) for text in self.column("speed")]
-        self.assertGreater(len(speeds), 5)
+        self.assertGreater(len(speeds), 4)
         self.assertEqual(speeds, sorted(speeds, reverse=True))
         self.press("[data-focus='column speed']")
         self.assertEqual([float(text) for text in self.column("speed")],
@@ -101,9 +140,20 @@ class Page(unittest.TestCase):
         self.choose("#temperature", temperature)
         self.assertEqual(len(self.column("speed")), shown)
 
-    def test_every_plot_is_drawn_or_says_why_not(self):
-        drawn = self.script("return charts.size")
-        self.assertEqual(drawn, self.script("return plots.length"))
+    def test_every_figure_of_what_is_chosen_is_drawn(self):
+        titles = ("return [...document.querySelectorAll('#drawn .plot .title, "
+                  "#figures .plot .title')].map((title) => title.textContent)")
+        target, temperature = self.script("return [view.target, view.temperature]")
+        wanted = [figure["title"] for figure in self.report["figures"]
+                  if figure["target"] == target and
+                  figure["temperature"] == float(temperature)]
+        self.assertEqual(len(wanted), 8)
+        self.assertEqual(self.script(titles), wanted)
+        self.choose("#temperature", "")
+        self.assertEqual(len(self.script(titles)), 16)
+        self.choose("#temperature", temperature)
+        self.assertGreater(self.script(
+            "return document.querySelectorAll('.plot g title').length"), 20)
 
     def test_rounds_are_stepped_through(self):
         self.script("showRound(0)")
@@ -122,18 +172,12 @@ class Page(unittest.TestCase):
         self.assertGreater(len(judged), 1)
         self.assertTrue(any("min(1, p/q)" in title for title in judged), judged)
 
-    def test_chains_are_hidden_in_crowded_plots_alone(self):
-        hidden = self.script(
-            "const cells = shownCells(); cells[1].opponent = true; drawPlots();"
-            "const chart = charts.get('depth');"
-            "const found = chart.data.datasets.filter("
-            "    (_, i) => !chart.isDatasetVisible(i)).map((set) => set.label);"
-            "const note = document.querySelector('#figure-depth .note').textContent;"
-            "cells[1].opponent = false; drawPlots();"
-            "return [cells.length, found, note];")
-        self.assertGreater(hidden[0], self.script("return crowd"))
-        self.assertEqual(len(hidden[1]), 1)
-        self.assertIn("click their names", hidden[2])
+    def test_every_number_is_shown_where_asked(self):
+        few = self.script("return document.querySelectorAll('#table th').length")
+        self.press("#every")
+        self.assertGreater(
+            self.script("return document.querySelectorAll('#table th').length"), few)
+        self.press("#every")
 
     def test_words_have_their_meaning(self):
         self.assertGreater(
@@ -142,45 +186,17 @@ class Page(unittest.TestCase):
             "return document.querySelector('abbr[data-word=plain]').title"))
 
     def test_figures_are_saved(self):
-        saved = pathlib.Path(self.folder.name) / "speed_by_size_T0.svg"
-        self.script(
-            "report.figures = [{plot: 'size', target: view.target, temperature: "
-            "Number(view.temperature), file: 'speed_by_size_T0', svg: '<svg/>', "
-            "csv: 'a'}]; drawPlots(); "
-            "document.querySelector('#figure-size .files a').click()")
-        for _ in range(50):
-            if saved.exists():
-                break
-            time.sleep(0.1)
-        self.assertEqual(saved.read_text(encoding="utf-8"), "<svg/>")
-        self.script("report.figures = []; drawPlots()")
+        self.press("#drawn .files a")
+        figure = next(figure for figure in self.report["figures"]
+                      if figure["plot"] == "tokens")
+        self.assertEqual(self.saved(f"{figure['file']}.svg"), figure["svg"])
 
     def test_a_tree_is_saved(self):
         self.press("#tree-svg")
-        for _ in range(50):
-            saved = [path for path in pathlib.Path(self.folder.name).glob("tree_*.svg")
-                     if path.stat().st_size > 0]
-            if saved:
-                break
-            time.sleep(0.1)
-        text = saved[0].read_text(encoding="utf-8")
+        text = self.saved("tree_*.svg")
         self.assertTrue(text.startswith("<svg"))
-        self.assertIn("--accepted", text)
-        self.assertIn('class="node', text)
-
-    def test_the_figure_is_the_programs(self):
-        self.script(
-            "report.figures = [0, 1].flatMap((t) => ['tokens', 'size', 'depth'].map("
-            "(plot) => ({plot, target: view.target, temperature: t, title: plot + t, "
-            "file: plot + t, svg: '<svg/>', csv: 'a'}))); drawFigures()")
-        titles = "return [...document.querySelectorAll('#drawn img')].map((i) => i.alt)"
-        temperature = self.script("return view.temperature")
-        self.assertEqual(self.script(titles),
-                         [f"tokens{temperature}", f"size{temperature}"])
-        self.choose("#temperature", "")
-        self.assertEqual(self.script(titles), ["tokens0", "size0", "tokens1", "size1"])
-        self.script("report.figures = []")
-        self.choose("#temperature", temperature)
+        self.assertIn("prefers-color-scheme", text)
+        self.assertIn('class="node marked', text)
 
     def test_prompts_are_called_by_what_differs(self):
         self.assertEqual(self.script(
@@ -190,12 +206,15 @@ class Page(unittest.TestCase):
             ["0: how", "1: who"])
 
     def test_hostile_texts_are_inert(self):
-        """Texts of the sample would end a script and begin another."""
-        self.assertIn("</script>", json.dumps(self.report["experiment"]))
+        self.assertEqual(self.script("return document.querySelector('h1').textContent"),
+                         self.report["question"])
+        page = self.path.read_text(encoding="utf-8")
         self.assertEqual(self.script("return document.scripts.length"),
-                         filled(self.report).count("</script>"))
+                         page.count("</script>"))
+        self.choose("#viewer-prompt", "0")
+        self.assertIn("alert(1)", self.script("return byId('text').textContent"))
         self.assertEqual(self.script(
-            "return document.querySelectorAll('#text script').length"), 0)
+            "return document.querySelectorAll('#viewer script').length"), 0)
 
     def test_it_fits_a_phone_and_has_a_dark_side(self):
         for width in screenshots.WIDTHS:
@@ -213,9 +232,8 @@ class Page(unittest.TestCase):
 
 if __name__ == "__main__":
     why_not = screenshots.use_python_with_selenium()
-    if not why_not and not any(pathlib.Path(path).exists() for path in CHART):
-        why_not = "the package libjs-chart.js is missing"
     if why_not:
         print(f"skipped: {why_not}")
         sys.exit(SKIPPED)
+    PROGRAM = os.path.abspath(sys.argv.pop(1))
     unittest.main()

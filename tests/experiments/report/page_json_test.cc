@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -22,6 +23,14 @@ namespace banyan {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+std::ptrdiff_t Count(const std::string& text, const std::string& part) {
+  std::ptrdiff_t count = 0;
+  for (auto at = text.find(part); at != std::string::npos;
+       at = text.find(part, at + part.size()))
+    ++count;
+  return count;
+}
 
 class PageJsonTest : public FolderTest {
  protected:
@@ -45,7 +54,8 @@ class PageJsonTest : public FolderTest {
     const auto report = Summarise(*set, {.reference = reference});
     EXPECT_TRUE(report.ok()) << report.status();
     TokenTexts texts;
-    return Json::parse(ToJson(*set, *report, samples, texts).Text());
+    return Json::parse(
+        ToJson(*set, *report, {.samples = samples}, texts).Text());
   }
 };
 
@@ -119,17 +129,18 @@ TEST_F(PageJsonTest, DrawsTheFirstPromptsOfEveryCell) {
     const records::Round& round = record.rounds(i);
     const Json& drawn = sample.at("rounds")[static_cast<std::size_t>(i)];
     EXPECT_EQ(drawn.at("emitted"), round.emitted());
-    EXPECT_EQ(drawn.at("nodes").size(),
-              static_cast<std::size_t>(round.tokens_size()));
-    EXPECT_EQ(drawn.at("nodes")[0].at("parent"), -1);
+    EXPECT_EQ(drawn.at("drafted"), round.tokens_size() - 1);
+    EXPECT_EQ(drawn.at("accepted"), round.path_size());
+    EXPECT_EQ(drawn.at("probes"), 0);
     EXPECT_EQ(drawn.at("ms").at("target").get<double>(),
               static_cast<double>(round.target_ns()) / 1e6);
-    int accepted = 0;
-    for (const Json& node : drawn.at("nodes")) {
-      accepted += node.at("accepted").get<bool>() ? 1 : 0;
-      EXPECT_EQ(node.at("trunks").empty(), node.at("parent") == -1);
-    }
-    EXPECT_EQ(accepted, round.path_size());
+    // The tree, and the token after the path; the root and the path are marked.
+    const std::string tree = drawn.at("tree");
+    EXPECT_EQ(Count(tree, "<g class=\"node"), round.tokens_size() + 1);
+    EXPECT_EQ(Count(tree, "<g class=\"node marked"), round.path_size() + 2);
+    EXPECT_EQ(Count(tree, " proposed by trunk ") > 0, round.tokens_size() > 1);
+    EXPECT_EQ(Count(tree, ": target probability p "), round.tokens_size() - 1);
+    EXPECT_EQ(Count(tree, ": the token after the accepted path"), 1);
   }
 }
 
@@ -142,30 +153,32 @@ TEST_F(PageJsonTest, ShowsProbesAsWhatTheyAre) {
   const auto report = Summarise(*set, {});
   ASSERT_TRUE(report.ok()) << report.status();
   TokenTexts texts;
-  const Json json = Json::parse(ToJson(*set, *report, 1, texts).Text());
+  const Json json =
+      Json::parse(ToJson(*set, *report, {.samples = 1}, texts).Text());
   const records::PromptRecord record = MadePrompt(options, 2, 0);
   int probes = 0;
+  int vectors = 0;
   for (int i = 0; i < record.rounds_size(); ++i) {
-    const Json& nodes =
-        json.at("samples")[2].at("rounds")[static_cast<std::size_t>(i)].at(
-            "nodes");
-    std::vector<int> shown;
-    for (std::size_t node = 0; node < nodes.size(); ++node) {
-      if (!nodes[node].contains("probe_of")) continue;
-      EXPECT_TRUE(nodes[node].at("p").is_null());
-      EXPECT_TRUE(nodes[node].at("trunks").empty());
-      shown.push_back(static_cast<int>(node));
+    const records::Round& round = record.rounds(i);
+    const Json& drawn =
+        json.at("samples")[2].at("rounds")[static_cast<std::size_t>(i)];
+    EXPECT_EQ(drawn.at("probes"), round.probes_size());
+    EXPECT_EQ(drawn.at("drafted"),
+              round.tokens_size() - 1 - round.probes_size());
+    const std::string tree = drawn.at("tree");
+    EXPECT_EQ(Count(tree, "<g class=\"node probe\">"), round.probes_size());
+    for (const records::Probe& probe : round.probes()) {
+      EXPECT_THAT(tree, testing::HasSubstr(
+                            absl::StrCat(": a probe of trunk ", probe.trunk(),
+                                         ", scored and not judged")));
+      vectors += probe.vector() ? 1 : 0;
     }
-    std::vector<int> kept;
-    for (const records::Probe& probe : record.rounds(i).probes()) {
-      kept.push_back(probe.node());
-      const Json& node = nodes[static_cast<std::size_t>(probe.node())];
-      EXPECT_EQ(node.at("probe_of"), probe.trunk());
-      EXPECT_EQ(node.at("vector"), probe.vector());
-    }
-    EXPECT_EQ(shown, kept);
-    probes += record.rounds(i).probes_size();
+    EXPECT_EQ(Count(tree, "a vector in the place of "),
+              std::count_if(round.probes().begin(), round.probes().end(),
+                            [](const auto& probe) { return probe.vector(); }));
+    probes += round.probes_size();
   }
+  EXPECT_GT(vectors, 0);
   EXPECT_GT(probes, 3);
 }
 

@@ -1,5 +1,5 @@
-// The page of `banyan report`, as text. That it draws is looked at in a browser
-// with tests/goldens/report_sample.py.
+// The page of `banyan report`, as text. What a browser makes of it is tested by
+// page_browser_test.py.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "core/json/json_value.h"
 #include "experiments/metrics/catalogue.h"
@@ -19,6 +18,9 @@
 #include "experiments/report/page/html_page.h"
 #include "experiments/report/page/page_files.h"
 #include "nlohmann/json.hpp"
+#include "tests/experiments/run_program.h"
+#include "tests/experiments/test_files.h"
+#include "tests/support/made/made_records.h"
 
 namespace banyan {
 namespace {
@@ -67,18 +69,14 @@ TEST(ReportPage, HoldsTheReport) {
 TEST(ReportPage, HoldsEveryFileWhole) {
   const std::string page = Page("");
   for (const char* name :
-       {"chart.min.js", "page.css", "page.js", "page_data.js", "page_plots.js",
-        "page_answer.js", "page_table.js", "page_tree.js", "page_viewer.js",
-        "glossary.md"}) {
+       {"page.css", "page.js", "page_data.js", "page_figures.js",
+        "page_answer.js", "page_table.js", "page_viewer.js", "glossary.md"}) {
     const std::optional<absl::string_view> file = PageFile(name);
     ASSERT_TRUE(file.has_value()) << name;
     EXPECT_GT(file->size(), 1000u) << name;
     EXPECT_EQ(Count(page, *file), 1) << name;
   }
   EXPECT_FALSE(PageFile("page.txt").has_value());
-  // The last thing in the file that is longest.
-  EXPECT_TRUE(PageFile("chart.min.js")->find("window.Chart") !=
-              absl::string_view::npos);
 }
 
 // The page's scripts share one scope, where a second definition of a name would
@@ -100,28 +98,31 @@ TEST(ReportPage, DefinesEveryNameOnce) {
       }
     }
   }
-  EXPECT_EQ(files, 8);
-  EXPECT_GT(names.size(), 100u);
+  EXPECT_EQ(files, 7);
+  EXPECT_GT(names.size(), 70u);
 }
 
-// Of a metric that is none a plot would be empty for ever.
-TEST(ReportPage, AsksForMetricsThatThereAre) {
+// A figure would otherwise have no place, or no sentence.
+using ReportPageFigures = FolderTest;
+TEST_F(ReportPageFigures, AreKnownToThePageWithTheirMetrics) {
   std::set<std::string> metrics;
   for (const MetricRow& row : MetricCatalogue()) metrics.emplace(row.name);
-  const std::string script(*PageFile("page_plots.js"));
-  const std::regex list(R"(needs: \[([^\]]*)\])");
-  const std::regex text(R"re("(\w+)")re");
-  int asked = 0;
-  for (std::sregex_iterator at(script.begin(), script.end(), list), end;
-       at != end; ++at) {
-    const std::string names = (*at)[1];
-    for (std::sregex_iterator name(names.begin(), names.end(), text);
-         name != end; ++name) {
-      ++asked;
-      EXPECT_EQ(metrics.count((*name)[1]), 1U) << (*name)[1];
-    }
-  }
-  EXPECT_EQ(asked, 9);
+  const std::string script(*PageFile("page_figures.js"));
+  const std::regex asked(R"re(metric: "(\w+)")re");
+  int found = 0;
+  for (std::sregex_iterator at(script.begin(), script.end(), asked), end;
+       at != end; ++at, ++found)
+    EXPECT_EQ(metrics.count((*at)[1]), 1U) << (*at)[1];
+  EXPECT_EQ(found, 6);
+  WriteMadeRecords(OwnFolder() + "/run.banyan", {});
+  const ordered_json report = ordered_json::parse(
+      RunProgram("report --format json " + OwnFolder()).out);
+  std::set<std::string> plots;
+  for (const auto& figure : report.at("figures"))
+    plots.insert(figure.at("plot"));
+  for (const std::string& plot : plots)
+    EXPECT_THAT(script, HasSubstr("\n  " + plot + ": {place: ")) << plot;
+  EXPECT_EQ(plots.size(), 8U);
 }
 
 TEST(ReportPage, FillsEveryNameOfTheTemplateAndNoOther) {
@@ -172,15 +173,12 @@ TEST(ReportPage, TakesBytesThatAreNoText) {
 }
 
 TEST(ReportPage, LoadsNothing) {
-  std::string page = Page("");
+  const std::string page = Page("");
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   for (const char* part :
        {"<script src", "<img", "@import", "url(", "fetch(", "XMLHttpRequest"}) {
     EXPECT_THAT(page, Not(HasSubstr(part)));
   }
-  // Addresses stand in the comments of Chart.js alone, which name its licence
-  // and its authors.
-  page = absl::StrReplaceAll(page, {{*PageFile("chart.min.js"), ""}});
   EXPECT_THAT(page, Not(HasSubstr("://")));
 }
 
