@@ -57,9 +57,10 @@ BuiltVerifier Build(ParamsReader& in, const Options& options) {
 VerifierRow TypicalRow() {
   Keys<Options> keys;
   keys.Optional("epsilon", &Options::epsilon,
-                "The largest share that is asked for.");
+                "Tokens of at least this probability are accepted.");
   keys.Optional("delta", &Options::delta,
-                "What the threshold is at no entropy.");
+                "Tokens of at least this, times exp(-entropy), are accepted "
+                "too.");
   AddNext(keys);
   return {.name = "typical",
           .sentence =

@@ -79,8 +79,7 @@ void PrintEstimates(const Estimates& estimates) {
             << DurationText(std::ceil(longest.least_s))
             << ", if every draft is accepted; "
             << DurationText(std::ceil(longest.most_s))
-            << " if none is. (Estimated from passes that were timed just "
-               "now.)\n";
+            << " if none is (estimated from passes timed just now).\n";
 }
 
 // Where no method can win whatever it accepts, since a pass of so small a

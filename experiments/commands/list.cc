@@ -9,7 +9,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "configs/loader/loader.h"
@@ -20,6 +19,8 @@
 #include "core/checkpoint/families/catalogue.h"
 #include "core/json/json_value.h"
 #include "core/ops/devices.h"
+#include "core/text/columns.h"
+#include "core/text/wrapped.h"
 #include "drafters/catalogue.h"
 #include "drafters/row.h"
 #include "experiments/commands/commands.h"
@@ -86,10 +87,11 @@ std::string SectionOf(absl::string_view name, absl::string_view example) {
 
 using Rows = std::vector<Row>;
 
+constexpr int kListColumns = 100;
+
 void AddTwin(absl::string_view twin, Row& row) {
   row.json["device_twin"] = twin;
-  if (!twin.empty())
-    row.facts.push_back(absl::StrCat("on a device alone: ", twin));
+  if (!twin.empty()) row.facts.emplace_back("a GPU can run its rounds alone");
 }
 
 void AddDrawKinds(const std::vector<DrawKind>& draw_kinds, Row& row) {
@@ -202,20 +204,29 @@ std::string DefaultOf(const KeyRow& key) {
   return key.fallback.empty() ? "optional" : key.fallback;
 }
 
+// `head`, padded to a column of its own, and beside it the text in lines.
+void PrintBeside(const std::string& head, int width, absl::string_view text) {
+  std::string start = Padded("  " + head, 2 + width);
+  for (const std::string& line : Wrapped(text, kListColumns - 2 - width)) {
+    std::cout << start << line << "\n";
+    start.assign(start.size(), ' ');
+  }
+}
+
 void PrintPart(const Catalogue& catalogue, const Row& row) {
-  std::cout << row.name << " (" << catalogue.kind << ")\n  " << row.sentence
-            << "\n";
-  for (const std::string& fact : row.facts) std::cout << "  " << fact << "\n";
+  std::cout << row.name << " (" << catalogue.kind << ")\n";
+  PrintBeside("", 0, row.sentence);
+  for (const std::string& fact : row.facts) PrintBeside("", 0, fact);
   int width = 0;
   for (const KeyRow& key : row.keys)
     width = std::max(width, static_cast<int>(key.name.size()) + 2);
   if (!row.keys.empty()) std::cout << "\nkeys\n";
   for (const KeyRow& key : row.keys)
-    std::cout << absl::StreamFormat("  %-*s%s [%s; %s]\n", width, key.name,
-                                    key.sentence, key.type, DefaultOf(key));
+    PrintBeside(
+        key.name, width,
+        absl::StrCat(key.sentence, " [", key.type, "; ", DefaultOf(key), "]"));
   if (!row.examples.empty()) std::cout << "\nexamples\n";
-  for (const std::string& example : row.examples)
-    std::cout << "  " << example << "\n";
+  for (const std::string& example : row.examples) PrintBeside("", 0, example);
 }
 
 // The part's rows in all catalogues; an error if there are none.
@@ -254,11 +265,10 @@ void Print(const Catalogue& catalogue) {
   for (const Row& row : catalogue.rows)
     width = std::max(width, static_cast<int>(row.name.size()) + 2);
   for (const Row& row : catalogue.rows) {
-    std::cout << absl::StreamFormat("  %-*s%s\n", width, row.name,
-                                    row.sentence);
+    PrintBeside(row.name, width, row.sentence);
     if (!row.facts.empty())
-      std::cout << absl::StreamFormat("  %-*s[%s]\n", width, "",
-                                      absl::StrJoin(row.facts, "; "));
+      PrintBeside("", width,
+                  absl::StrCat("[", absl::StrJoin(row.facts, "; "), "]"));
   }
   std::cout << "\n";
 }

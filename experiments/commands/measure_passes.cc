@@ -313,9 +313,10 @@ void PrintText(const MeasureOptions& options, const Measured& measured) {
         "a cliff at context %d: %d tokens take %.2f times as long as %d\n",
         cliff.context, cliff.tokens, cliff.times, cliff.before);
   std::cout
-      << "\nbandwidth %: time to read the weights over the pass's; limit "
-         "%: the longer of\nreading and multiplying over it. Each pass is "
-         "held against the gauge before it.\n";
+      << "\nbandwidth %: the time that reading the weights takes, of the "
+         "pass. limit %: the\nlonger of reading and multiplying, of the pass. "
+         "What this machine reads and\nmultiplies at most was measured just "
+         "before each pass.\n";
   if (measured.ranks > 1) PrintGathers(measured);
 }
 

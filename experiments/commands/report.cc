@@ -38,7 +38,7 @@ struct Options {
   std::vector<std::string> paths;
   std::string format = "table";
   SummaryOptions summary;
-  CrossAxes axes = {"", ""};  // both empty: a row a cell
+  CrossAxes axes = {.rows = "", .columns = ""};  // both empty: a row a cell
   std::string figures;
   PageOptions page;
   bool mixed = false;
@@ -70,7 +70,7 @@ absl::StatusOr<Table> ReportCrossTable(const RecordSet& set,
   SummaryOptions summarised = options.summary;
   if (summarised.metrics.empty())
     summarised.metrics = {"speed", "tokens_per_pass"};
-  CrossAxes axes;
+  CrossAxes axes = {.best_of_row = options.axes.best_of_row};
   if (!options.axes.rows.empty()) axes.rows = options.axes.rows;
   if (!options.axes.columns.empty()) axes.columns = options.axes.columns;
   BANYAN_ASSIGN_OR_RETURN(const Summary summary, Summarise(set, summarised));
@@ -225,6 +225,9 @@ void AddReportCommand(CommandLine& line) {
   command.Option("--columns", &options->axes.columns,
                  "And columns for each value of this one; temperature if not "
                  "given.");
+  command.Flag("--best-of-row", &options->axes.best_of_row,
+               "Of that table, bold is the best number of each row instead of "
+               "each column.");
   command.Option("--figures", &options->figures,
                  "Also write the plots into this folder, each as SVG and CSV.");
   command

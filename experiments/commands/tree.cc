@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "configs/loader/loader.h"
 #include "core/base/catalogue.h"
+#include "core/base/counted.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/json/json_value.h"
@@ -105,9 +106,9 @@ JsonValue ToJson(const TreeFile& file) {
 
 void PrintText(const TreeFile& file, const TreePicture& picture) {
   std::cout << ToText(picture) << "\n";
-  std::cout << absl::StreamFormat("  %-18s%d, on %d levels\n", "drafted nodes",
+  std::cout << absl::StreamFormat("  %-18s%d, on %s\n", "drafted nodes",
                                   file.plan.shape.size() - 1,
-                                  Height(file.plan.shape));
+                                  Counted(Height(file.plan.shape), "level"));
   if (file.plan.expected_tokens.has_value())
     std::cout << absl::StreamFormat("  %-18s%.6f a round\n", "expected tokens",
                                     *file.plan.expected_tokens);

@@ -281,7 +281,7 @@ std::vector<std::string> NotesOn(const LoadedMethod& method, int longest) {
       notes.push_back(absl::StrCat(
           "the head ", drafter.name == "head" ? "" : drafter.name + " ", "(",
           std::filesystem::path(drafter.directory).lexically_normal().string(),
-          "): ", drafter.about));
+          ") is ", drafter.about));
     if (drafter.model != nullptr && drafter.model->context_limit() < longest)
       notes.push_back(absl::StrCat("the drafting model ", drafter.name, " (",
                                    drafter.directory, ") holds ",

@@ -145,8 +145,8 @@ absl::Status CheckSetting(const std::vector<MatrixAxis>& axes,
   for (const auto& [path, value] : settings)
     if (Overlap(path, setting.path))
       return value.Error(
-          absl::StrCat("axis ", axis.name, " sets ", setting.path,
-                       " after that; set the axis, matrix.", axis.name));
+          absl::StrCat("axis ", axis.name, " would replace this by its own ",
+                       setting.path, "; change that in matrix.", axis.name));
   for (std::size_t other = 0; other < number; ++other)
     BANYAN_RETURN_IF_ERROR(CheckAfter(axis, setting, axes[other]));
   return absl::OkStatus();

@@ -237,9 +237,9 @@ std::string DriftText(const BaselineDrift& drift) {
   if (drift.slower.interval.has_value())
     absl::StrAppend(&text, " ", ShortInterval(drift.slower, Form::kRatio));
   return absl::StrCat(
-      text, " times the time per token in b, ", slower ? "slower" : "faster",
-      ": the machine or what methods share with plain decoding, "
-      "not a method.");
+      text, " times the time per token in b, so b is ",
+      slower ? "slower" : "faster",
+      ". That comes from the machine, or from what all methods share.");
 }
 
 bool HasUndecided(const Comparison& comparison) {

@@ -15,6 +15,7 @@
 #include "experiments/metrics/cell_counts.h"
 #include "experiments/metrics/estimate.h"
 #include "experiments/metrics/metric.h"
+#include "experiments/records/record.pb.h"
 #include "experiments/report/cell_text.h"
 #include "experiments/report/numbers.h"
 #include "experiments/report/summary.h"
@@ -26,9 +27,12 @@ namespace {
 // The cells of a group by their values on both axes.
 using Slots = std::map<std::pair<std::string, std::string>, const SummaryRow*>;
 
+// Plain decoding, which has no value on most axes, has a place of its own.
 std::string ValueOf(const SummaryRow& row, const std::string& axis) {
-  const std::string value = AxisValue(*row.cell->cell, axis);
-  return value.empty() ? "-" : value;
+  const records::Cell& cell = *row.cell->cell;
+  const std::string value = AxisValue(cell, axis);
+  if (!value.empty()) return value;
+  return cell.trunks_size() == 0 ? cell.method() : "-";
 }
 
 // Values in the order of the cells.
@@ -66,19 +70,17 @@ const Estimate* NumberOf(const SummaryRow& row, std::size_t metric) {
   return found == row.values[metric].end() ? nullptr : &found->second;
 }
 
-// The row whose number is best in a column; the count of rows if none is.
-std::size_t Best(const Slots& slots, const std::vector<std::string>& rows,
-                 const std::string& column, const MetricRow& metric,
-                 std::size_t number) {
+// The place whose number is the best lossless one; their count if none is.
+std::size_t Best(const std::vector<const SummaryRow*>& places,
+                 const MetricRow& metric, std::size_t number) {
   const bool smallest = metric.unit == "ms";
-  std::size_t best = rows.size();
+  std::size_t best = places.size();
   double value = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto slot = slots.find({rows[i], column});
-    if (slot == slots.end() || !slot->second->cell->cell->lossless()) continue;
-    const Estimate* found = NumberOf(*slot->second, number);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (places[i] == nullptr || !places[i]->cell->cell->lossless()) continue;
+    const Estimate* found = NumberOf(*places[i], number);
     if (found == nullptr) continue;
-    if (best < rows.size() &&
+    if (best < places.size() &&
         (smallest ? found->value >= value : found->value <= value))
       continue;
     best = i;
@@ -101,19 +103,36 @@ std::string Text(const SummaryRow& row, const MetricRow& metric,
 Table::Section SectionOf(const Summary& summary, const SummaryGroup& group,
                          const Slots& slots,
                          const std::vector<std::string>& rows,
-                         const std::vector<std::string>& columns) {
+                         const std::vector<std::string>& columns,
+                         bool best_of_row) {
+  const auto at = [&](const std::string& row, const std::string& column) {
+    const auto slot = slots.find({row, column});
+    return slot == slots.end() ? nullptr : slot->second;
+  };
   Table::Section section = {.title = group.title};
-  for (const std::string& row : rows) section.rows.push_back({row});
-  for (const std::string& column : columns)
-    for (std::size_t i = 0; i < summary.metrics.size(); ++i) {
-      const MetricRow& metric = *summary.metrics[i];
-      const std::size_t best = Best(slots, rows, column, metric, i);
-      for (std::size_t j = 0; j < rows.size(); ++j) {
-        const auto slot = slots.find({rows[j], column});
-        if (j == best) section.bold.insert({j, section.rows[j].size()});
-        section.rows[j].push_back(
-            slot == slots.end() ? "" : Text(*slot->second, metric, i));
+  const std::size_t metrics = summary.metrics.size();
+  for (const std::string& row : rows) {
+    section.rows.push_back({row});
+    for (const std::string& column : columns)
+      for (std::size_t i = 0; i < metrics; ++i) {
+        const SummaryRow* found = at(row, column);
+        section.rows.back().push_back(
+            found == nullptr ? "" : Text(*found, *summary.metrics[i], i));
       }
+  }
+  const auto& lines = best_of_row ? rows : columns;
+  const auto& along = best_of_row ? columns : rows;
+  for (std::size_t line = 0; line < lines.size(); ++line)
+    for (std::size_t i = 0; i < metrics; ++i) {
+      std::vector<const SummaryRow*> places;
+      for (const std::string& place : along)
+        places.push_back(best_of_row ? at(lines[line], place)
+                                     : at(place, lines[line]));
+      const std::size_t best = Best(places, *summary.metrics[i], i);
+      if (best == places.size()) continue;
+      const std::size_t row = best_of_row ? line : best;
+      const std::size_t column = best_of_row ? best : line;
+      section.bold.insert({row, 1 + column * metrics + i});
     }
   return section;
 }
@@ -126,20 +145,22 @@ absl::StatusOr<Table> MakeCrossTable(const Summary& summary,
   BANYAN_RETURN_IF_ERROR(CheckAxes("--columns", {axes.columns}, summary));
   const std::vector<std::string> rows = Values(summary, axes.rows);
   const std::vector<std::string> columns = Values(summary, axes.columns);
-  Table table = {.header = {axes.rows}};
+  Table table = {.header = {axes.rows}, .above = {""}};
   for (const std::string& column : columns)
-    for (const MetricRow* metric : summary.metrics)
-      table.header.push_back(
-          absl::StrCat(axes.columns, " ", column, ": ",
-                       absl::StrReplaceAll(metric->name, {{"_", " "}})));
+    for (const MetricRow* metric : summary.metrics) {
+      table.above.push_back(absl::StrCat(axes.columns, " ", column));
+      table.header.push_back(absl::StrReplaceAll(metric->name, {{"_", " "}}));
+    }
   for (const SummaryGroup& group : summary.groups) {
     BANYAN_ASSIGN_OR_RETURN(const Slots slots, SlotsOf(group, axes));
-    table.sections.push_back(SectionOf(summary, group, slots, rows, columns));
+    table.sections.push_back(
+        SectionOf(summary, group, slots, rows, columns, axes.best_of_row));
   }
   table.notes = {
       "[low, high]: 95 % intervals over prompts (a chat or a batch "
       "is one), paired.",
-      "Bold or *: the best lossless number of a column."};
+      absl::StrCat("Bold or *: the best lossless number of a ",
+                   axes.best_of_row ? "row." : "column.")};
   return table;
 }
 

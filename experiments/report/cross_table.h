@@ -14,11 +14,14 @@ namespace banyan {
 struct CrossAxes {
   std::string rows = "method";
   std::string columns = "temperature";
+  bool best_of_row = false;  // bold is the best of a row, not of a column
 };
 
 // Returns a row for each value of one axis and, for each value of the other, a
 // column for each metric's one number with its interval. The best lossless
-// number of a column is bold: the largest, or of milliseconds the smallest.
+// number of a column, or of a row, is bold: the largest, or of milliseconds the
+// smallest. Plain decoding is one line where the rows are an axis that it does
+// not have.
 // A section for each group of the summary. Fails if two cells of a group have
 // both values in common, naming them.
 absl::StatusOr<Table> MakeCrossTable(const Summary& summary,

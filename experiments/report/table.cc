@@ -167,8 +167,18 @@ std::vector<Row> Written(const Table::Section& section, const Escape& escape,
   return rows;
 }
 
+// The heads of a table that has one line of them.
+Row OneHead(const Table& table) {
+  Row header = table.header;
+  for (std::size_t i = 0; i < table.above.size(); ++i)
+    if (!table.above[i].empty())
+      header[i] = absl::StrCat(table.above[i], ": ", header[i]);
+  return header;
+}
+
 // `table` with names of any origin in it, fit for a terminal.
 Table VisibleTable(Table table) {
+  table.header = OneHead(table);
   for (Table::Section& section : table.sections) {
     section.title = Visible(section.title);
     section.rows = Written(section, Visible, "", "*");
@@ -218,6 +228,23 @@ std::string LatexLine(const Row& row) {
   return absl::StrCat(absl::StrJoin(row, " & "), " \\\\\n");
 }
 
+// The heads above, each over its columns and a rule; nothing without any.
+std::string LatexAbove(const Row& above) {
+  Row heads;
+  std::string rules;
+  for (std::size_t first = 0, end = 0; first < above.size(); first = end) {
+    for (end = first; end < above.size() && above[end] == above[first];) ++end;
+    if (above[first].empty()) {
+      heads.insert(heads.end(), end - first, "");
+      continue;
+    }
+    heads.push_back(absl::StrCat("\\multicolumn{", end - first, "}{c}{",
+                                 LatexText(above[first]), "}"));
+    absl::StrAppend(&rules, "\\cmidrule(lr){", first + 1, "-", end, "}\n");
+  }
+  return heads.empty() ? "" : LatexLine(heads) + rules;
+}
+
 }  // namespace
 
 std::string ToText(const Table& raw) {
@@ -250,7 +277,7 @@ std::string ToMarkdown(const Table& table) {
     if (!out.empty()) out += "\n";
     if (!section.title.empty())
       absl::StrAppend(&out, "### ", MarkdownText(section.title), "\n\n");
-    absl::StrAppend(&out, MarkdownLine(Escaped(table.header, MarkdownText)),
+    absl::StrAppend(&out, MarkdownLine(Escaped(OneHead(table), MarkdownText)),
                     MarkdownLine(rule));
     for (const Row& row : Written(section, MarkdownText, "**", "**"))
       out += MarkdownLine(row);
@@ -269,7 +296,7 @@ std::string ToLatex(const Table& table) {
                     "\n");
   absl::StrAppend(&out, "% \\usepackage{booktabs}\n\\begin{tabular}{",
                   std::string(texts, 'l'), std::string(columns - texts, 'r'),
-                  "}\n\\toprule\n",
+                  "}\n\\toprule\n", LatexAbove(table.above),
                   LatexLine(Escaped(table.header, LatexText)));
   for (const Table::Section& section : table.sections) {
     out += "\\midrule\n";

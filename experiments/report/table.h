@@ -22,6 +22,9 @@ struct Table {
   };
 
   std::vector<std::string> header;
+  // Empty, or a head above each column's; one that stands beside its like is
+  // one head over both. LaTeX has two lines of heads, others "above: head".
+  std::vector<std::string> above;
   std::size_t text_columns = 1;  // the first ones, aligned left; others right
   std::vector<Section> sections;
   std::vector<std::string> warnings;  // sentences above

@@ -175,12 +175,16 @@ def _machine_warnings(files, machines):
     apart = [f"{text(label)} and {text(0)}: times are not alike ("
              + "; ".join(machine.differences(files[alike[0]].context, first)) + ")"
              for label, alike in enumerate(machines) if label > 0]
-    busy = [f"{file.path}: {machine.overload_text(file.context.machine)}"
-            for file in files if machine.is_overloaded(file.context.machine)]
     fast = [f"{file.path}: was made with --fast: what shares a pass changes last bits, "
             "so greedy texts of a method may differ from plain decoding's"
             for file in files if file.context.machine.fast]
-    return apart + _once(busy) + _once(fast)
+    return apart + _once(fast)
+
+
+def loaded_warning(files):
+    """A list of the one sentence on machines that were loaded, or of none."""
+    return _once([f"{file.path}: {machine.overload_text(file.context.machine)}"
+                  for file in files if machine.is_overloaded(file.context.machine)])
 
 
 def _unique_names(experiments):

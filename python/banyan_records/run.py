@@ -11,7 +11,7 @@ from typing import Iterator, NamedTuple, Optional
 from . import check, entries, record_pb2
 from .cells import Cell, Place, withdraw_refuted_claims
 from .entries import RecordWarning
-from .join import cells_of, read_files
+from .join import cells_of, loaded_warning, read_files
 
 
 class Pair(NamedTuple):
@@ -38,6 +38,7 @@ class Run:
         self.warnings = []
         self.files = read_files(paths, self.warnings)
         self.cells = cells_of(self.files, mixed, self.warnings)
+        self.warnings[:0] = loaded_warning(self.files)
         self.refuted = withdraw_refuted_claims(self.cells)
         self._plain = {}  # figures of baselines' records, by place
 

@@ -104,7 +104,7 @@ TEST(RenderSvg, TakesNodesInAnyOrderThatHasParentsFirst) {
   picture.parents = {-1, 0, 0, 1};
   picture.labels = {"root", "a", "b", "c"};
   const std::string svg = ToSvg(picture);
-  // c stands behind a, above b.
+  // c stands after a, above b.
   EXPECT_LT(svg.find("y=\"31.6\">c<"), svg.size());
   EXPECT_LT(svg.find("y=\"31.6\">a<"), svg.size());
   EXPECT_LT(svg.find("y=\"61.5\">b<"), svg.size());

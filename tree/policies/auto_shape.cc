@@ -203,7 +203,7 @@ PolicyRow AutoShapeRow() {
   Keys<AutoOptions> keys;
   for (const KeyRow& row : HardwareKeys()) keys.Described(row);
   keys.AtLeast("memory", &AutoOptions::memory, 1,
-               "The rounds after which the past has faded.");
+               "Running means are over about this many rounds.");
   keys.AtLeast("trial", &AutoOptions::trial, 1,
                "The rounds after which a shape is tried again.");
   return {

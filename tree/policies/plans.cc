@@ -127,8 +127,8 @@ Keys<HardwareSection> KeysOfHardware() {
   keys.Optional("width", &Section::width,
                 "The most children of a node; 0: no limit.");
   keys.AtLeast("batch", &Section::batch, 1,
-               "Sequences that share every pass, whose tokens it then has; an "
-               "experiment gives its own.");
+               "How many sequences share every pass. An experiment gives its "
+               "own batch.");
   keys.Described("target_ms", "map from int to number",
                  "Milliseconds of a target pass, by its tokens, or costs that "
                  "have them: the tree of best predicted speed is chosen.");

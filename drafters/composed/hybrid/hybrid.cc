@@ -144,9 +144,11 @@ DrafterRow HybridRow() {
        .sentence = "A list of `drafter` and `depth`, the most levels that it "
                    "drafts; 0 or left out: no limit."});
   keys.AtLeast("memory", &Options::memory, 1.0,
-               "The rounds after which the past has faded.");
-  keys.Optional("start", &Options::start,
-                "The accepted tokens with which each is credited at first.");
+               "Running means are over about this many rounds.");
+  keys.Optional(
+      "start", &Options::start,
+      "The accepted tokens that are expected of each before its first "
+      "round.");
   return {.name = "hybrid",
           .sentence =
               "Each round, the one of several drafters that expects the most "

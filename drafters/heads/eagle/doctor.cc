@@ -153,7 +153,7 @@ std::string AboutOf(const EagleSpec& spec) {
   for (int tap : spec.taps)
     states.push_back(tap == kAfterFinalNorm ? "the final norm"
                                             : absl::StrCat("layer ", tap));
-  return absl::StrCat(spec.layout, "; reads the target's states after ",
+  return absl::StrCat(spec.layout, ", and reads the target's states after ",
                       absl::StrJoin(states, ", "),
                       spec.tap_shift < 0
                           ? ""

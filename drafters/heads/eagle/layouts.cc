@@ -229,7 +229,7 @@ class Reader {
   }
 
   void ReadEagle1() {
-    spec_.layout = "EAGLE-1, as published";
+    spec_.layout = "EAGLE-1 as published";
     RefuseFlags(in_, {"bias"});
     RefuseEagle3Keys(in_, "EAGLE-1", target_.vocab_size);
     ExpectOne("num_hidden_layers");
@@ -247,7 +247,7 @@ class Reader {
   }
 
   void ReadEagle3() {
-    spec_.layout = "EAGLE-3, the names of SafeAILab, SpecForge and SGLang";
+    spec_.layout = "EAGLE-3 with the names of SafeAILab, SpecForge and SGLang";
     RefuseFlags(in_, {"norm_output"});
     ExpectOne("num_hidden_layers");
     ConfigReader taps = in_.Apart().Section(kTapsSection);

@@ -170,7 +170,8 @@ DrafterRow SuffixRow() {
                "The most tokens that are drafted. Left out: `depth`.");
   keys.AtLeast("factor", &Options::factor, 0.0,
                "The tokens that are drafted for each token of the match.");
-  keys.Optional("offset", &Options::offset, "Tokens beside those of `factor`.");
+  keys.Optional("offset", &Options::offset,
+                "Tokens that are drafted besides, whatever the match.");
   keys.Between("min_probability", &Options::min_probability, kLeastProbability,
                1.0, "The least share of the match's count that is drafted.");
   keys.OneOf("mode", &Options::as_tree, {"path", "tree"}, "What is drafted.");

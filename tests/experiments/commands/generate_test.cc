@@ -270,7 +270,7 @@ TEST(Generate, SaysOnceWhichStatesAHeadReads) {
       std::vector<std::string>(absl::StrSplit(outcome.err, '\n')),
       testing::Contains(
           AllOf(testing::StartsWith("banyan: the head ("),
-                HasSubstr("pycode-eagle3): EAGLE-3, "),
+                HasSubstr("pycode-eagle3) is EAGLE-3 "),
                 HasSubstr("reads the target's states after layer 1, layer 3, "
                           "layer 4 (counted from 1; the file counts the layer "
                           "that they leave)")))

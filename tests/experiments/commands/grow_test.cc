@@ -210,7 +210,7 @@ methods:
     ASSERT_EQ(run.code, 0) << run.output;
     const std::string report =
         RunProgram("report --format markdown " + at + "out").out;
-    const std::string mark = "of eagle3_safeai";
+    const std::string mark = "at the cost of eagle3";
     const std::string note = "at the cost of NAME: heads that stayed";
     if (like_target)
       EXPECT_THAT(report, Not(AnyOf(HasSubstr(mark), HasSubstr(note))));
