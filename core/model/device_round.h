@@ -15,7 +15,7 @@ namespace banyan {
 class Scores;  // core/model/model.h
 
 // A drafter's part in the rounds of its target's device. Known to the model
-// that was asked for them (Model::NewDeviceRound), and made for it.
+// that was asked for them (DeviceRounds), and made for it.
 class DeviceDrafter {
  public:
   virtual ~DeviceDrafter() = default;

@@ -1,133 +1,48 @@
-// TransformerSession: one sequence's keys and values.
-//
-// A cache holds the keys and values of committed tokens by position, then those
-// of pending rows in their order. So dropping rows moves nothing, and keeping a
-// path moves only the rows that are not yet at their position. A view shares
-// the committed tokens of its parent and has a cache of its own for its pending
-// rows; a view that sees only a part of the text has copies of that part.
+// TransformerSession: a sequence of a transformer, for those who know models
+// alone.
 #ifndef BANYAN_CORE_TRANSFORMER_SESSION_H_
 #define BANYAN_CORE_TRANSFORMER_SESSION_H_
 
-#include <cstdint>
 #include <memory>
-#include <vector>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
-#include "core/model/pending_rows.h"
-#include "core/ops/kv_cache.h"
-#include "core/ops/owned_tensor.h"
-#include "core/ops/tensor.h"
-#include "core/transformer/seen_caches.h"
-#include "core/transformer/transformer.h"
+#include "core/transformer/sequence.h"
 
 namespace banyan {
 
-// The blocks of a layer that a session runs, one of them at least.
-struct RunLayer {
-  int layer = 0;
-  bool attention = true;
-  bool feed_forward = true;
-
-  bool whole() const { return attention && feed_forward; }
-  friend bool operator==(const RunLayer& a, const RunLayer& b) = default;
-};
-
 class TransformerSession : public Session {
  public:
-  // The model outlives the session.
-  explicit TransformerSession(const Transformer& model);
+  explicit TransformerSession(TransformerSequence sequence)
+      : sequence_(std::move(sequence)) {}
 
-  int length() const override { return committed_->length; }
-  int pending() const override { return Fresh() ? rows_.size() : 0; }
+  int length() const override { return sequence_.length(); }
+  int pending() const override { return sequence_.pending(); }
   using Session::Prefill;
   absl::Status Prefill(absl::Span<const TokenId> tokens,
                        absl::Span<const int> taps, FeatureSink sink) override;
-  absl::Status Commit(absl::Span<const int> path) override;
+  absl::Status Commit(absl::Span<const int> path) override {
+    return sequence_.Commit(path);
+  }
   absl::StatusOr<std::unique_ptr<Session>> View(
       const ViewOptions& options) override;
 
-  // What a pass needs. Layers are those it runs, ascending; caches are in their
-  // order.
-  const Transformer& model() const { return *model_; }
-  const std::vector<RunLayer>& layers() const { return layers_; }
-  const KvCache& prefix_cache(std::size_t i) const {
-    return seen_.all() ? CommittedCache(i) : seen_.cache(i);
-  }
-  // Slots of it that are seen.
-  int prefix_slots() const { return seen_.size(length()); }
-  // Brings what is seen of a layer up to what is committed; `row` is the first
-  // row of the batch to be scored, whose queries choose chunks.
-  absl::Status SeePrefix(std::size_t i, const Tensor& row);
-  KvCache& pending_cache(std::size_t i) {
-    return view_ ? own_[i] : committed_->caches[i];
-  }
-  // Of every layer that it runs.
-  std::vector<KvCache*> caches();
-  // Notes that the device has committed rows: `length` tokens are held now.
-  void Settle(int length);
-  // Where the first pending row stands in pending_cache.
-  int pending_slot() const { return view_ ? 0 : length(); }
-
-  absl::Status CheckBatch(const TokenBatch& batch) const;
-  // Whether a pass of this session can go on from what was done of the batch.
-  absl::Status CheckDone(const DoneRows& done, const TokenBatch& batch) const;
-  // Where the next pass keeps the streams of its pending rows after the last
-  // layer; empty if the session does not keep rows.
-  Tensor KeptRows(int rows) const;
-  // The kept streams of all pending rows.
-  const Tensor& kept_rows() const { return kept_.view; }
-  // Makes room for the batch's keys and values.
-  absl::Status Reserve(int rows);
-  // For every row of the batch, the pending rows it sees, as AttentionArgs
-  // wants them: `words` words a row.
-  std::vector<int> Visible(const TokenBatch& batch, int words) const;
-  // The pass has stored the batch's keys and values.
-  void Append(const TokenBatch& batch);
-
  private:
-  struct Committed {
-    std::vector<KvCache> caches;  // by layer
-    int length = 0;
-    std::uint64_t commits = 0;
-  };
+  friend TransformerSequence* SequenceOf(Session* session);
 
-  TransformerSession(const TransformerSession& parent, const Transformer& model,
-                     const ViewOptions& options);
-
-  // Whether the pending rows still follow the committed prefix: those of a
-  // view vanish when its parent commits.
-  bool Fresh() const { return commits_ == committed_->commits; }
-  void Forget();
-  bool SpellsAs(const TokenBatch& batch, int i, const TransformerSession& view,
-                int row) const;
-  absl::Status CheckTokens(absl::Span<const TokenId> tokens) const;
   // Scores and commits one piece of a text.
   absl::Status PrefillPiece(absl::Span<const TokenId> tokens,
                             absl::Span<const int> taps, FeatureSink sink);
-  // Makes room for `slots` committed tokens and pending rows together.
-  absl::Status ReserveCommitted(int slots);
-  // The same for the pending rows of a view.
-  absl::Status ReserveOwn(int rows);
-  const KvCache& CommittedCache(std::size_t i) const {
-    return committed_->caches[static_cast<std::size_t>(layers_[i].layer)];
-  }
 
-  const Transformer* model_;
-  std::shared_ptr<const Model> weights_;  // of a view: what model_ is, if lent
-  bool view_ = false;
-  bool keeps_rows_ = false;
-  std::shared_ptr<Committed> committed_;
-  std::uint64_t commits_ = 0;  // of the prefix the pending rows follow
-  std::vector<RunLayer> layers_;
-  std::vector<KvCache> own_;  // a view's pending rows, by place in layers_
-  OwnedTensor kept_;          // its rows' streams, if it keeps them
-  SeenCaches seen_;
-  PendingRows rows_;
+  TransformerSequence sequence_;
 };
+
+// The sequence of a session; null if it is none of a transformer.
+TransformerSequence* SequenceOf(Session* session);
 
 }  // namespace banyan
 

@@ -1,0 +1,23 @@
+// ScoreBatches: Model::Score for the sequences of a network.
+#ifndef BANYAN_CORE_TRANSFORMER_SCORE_BATCHES_H_
+#define BANYAN_CORE_TRANSFORMER_SCORE_BATCHES_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/model/model.h"
+#include "core/transformer/network.h"
+#include "core/transformer/pass_input.h"
+
+namespace banyan {
+
+// Scores a batch for each of several sequences of the network, as Model::Score.
+// Sequences that run the same layers share a pass.
+absl::StatusOr<std::vector<std::unique_ptr<Scores>>> ScoreBatches(
+    const Network& network, absl::Span<const SequenceRequest> requests);
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_TRANSFORMER_SCORE_BATCHES_H_
