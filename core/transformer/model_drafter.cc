@@ -16,7 +16,7 @@
 #include "core/transformer/pass.h"
 #include "core/transformer/pass_input.h"
 #include "core/transformer/sequence.h"
-#include "core/transformer/session.h"
+#include "core/transformer/transformer.h"
 #include "core/transformer/workspace.h"
 
 namespace banyan {

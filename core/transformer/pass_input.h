@@ -1,5 +1,5 @@
-// PassInput: the rows of a pass and what they start from. Made of batches or of
-// a device's rows; view_input.h makes it of what views have computed.
+// PassInput: the rows of a pass and what they start from, made of batches or of
+// a device's rows.
 #ifndef BANYAN_CORE_TRANSFORMER_PASS_INPUT_H_
 #define BANYAN_CORE_TRANSFORMER_PASS_INPUT_H_
 

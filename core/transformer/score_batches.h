@@ -14,7 +14,9 @@
 namespace banyan {
 
 // Scores a batch for each of several sequences of the network, as Model::Score.
-// Sequences that run the same layers share a pass.
+// Sequences that run the same layers share a pass. Where views have computed
+// rows a pass goes on from these, after one of the first layers has computed
+// the rows that no view has.
 absl::StatusOr<std::vector<std::unique_ptr<Scores>>> ScoreBatches(
     const Network& network, absl::Span<const SequenceRequest> requests);
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -24,12 +25,83 @@
 #include "core/transformer/pass_input.h"
 #include "core/transformer/score_batches.h"
 #include "core/transformer/sequence.h"
-#include "core/transformer/session.h"
 #include "core/transformer/transformer_round.h"
 #include "core/transformer/weight_stream.h"
 #include "core/transformer/weights.h"
 
 namespace banyan {
+namespace {
+
+// A prompt is read in pieces: enough rows to share a reading of the weights,
+// few enough that a pass's own numbers stay small.
+constexpr int kPrefillRows = 256;
+
+class TransformerSession : public Session {
+ public:
+  explicit TransformerSession(TransformerSequence sequence)
+      : sequence_(std::move(sequence)) {}
+
+  TransformerSequence& sequence() { return sequence_; }
+  int length() const override { return sequence_.length(); }
+  int pending() const override { return sequence_.pending(); }
+  absl::Status Prefill(absl::Span<const TokenId> tokens,
+                       absl::Span<const int> taps, FeatureSink sink) override;
+  absl::Status Commit(absl::Span<const int> path) override {
+    return sequence_.Commit(path);
+  }
+  absl::StatusOr<std::unique_ptr<Session>> View(
+      const ViewOptions& options) override {
+    BANYAN_ASSIGN_OR_RETURN(TransformerSequence view, sequence_.View(options));
+    return std::make_unique<TransformerSession>(std::move(view));
+  }
+
+ private:
+  // Scores and commits one piece of a text.
+  absl::Status PrefillPiece(absl::Span<const TokenId> tokens,
+                            absl::Span<const int> taps, FeatureSink sink);
+
+  TransformerSequence sequence_;
+};
+
+absl::Status TransformerSession::PrefillPiece(absl::Span<const TokenId> tokens,
+                                              absl::Span<const int> taps,
+                                              FeatureSink sink) {
+  const TokenBatch batch = TokenBatch::Chain(tokens, length());
+  std::vector<int> path(tokens.size());
+  std::iota(path.begin(), path.end(), 0);
+  const ScoreRequest request = {
+      this, &batch, {taps.begin(), taps.end()}, batch.size()};
+  const SequenceRequest own = {&request, &sequence_};
+  BANYAN_ASSIGN_OR_RETURN(const auto scores,
+                          ScoreBatches(sequence_.network(), {&own, 1}));
+  if (!taps.empty())
+    BANYAN_RETURN_IF_ERROR(sink(*scores.front(), batch.size()));
+  return Commit(path);
+}
+
+absl::Status TransformerSession::Prefill(absl::Span<const TokenId> tokens,
+                                         absl::Span<const int> taps,
+                                         FeatureSink sink) {
+  BANYAN_RETURN_IF_ERROR(sequence_.BeginPrefill(tokens));
+  const int before = length();
+  while (!tokens.empty()) {
+    const absl::Span<const TokenId> piece = tokens.subspan(0, kPrefillRows);
+    const absl::Status status = PrefillPiece(piece, taps, sink);
+    if (!status.ok()) {  // what an earlier piece committed is forgotten too
+      sequence_.CutTo(before);
+      return status;
+    }
+    tokens.remove_prefix(piece.size());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+TransformerSequence* SequenceOf(Session* session) {
+  auto* const own = dynamic_cast<TransformerSession*>(session);
+  return own == nullptr ? nullptr : &own->sequence();
+}
 
 absl::StatusOr<std::unique_ptr<Transformer>> Transformer::Load(
     const Checkpoint& checkpoint, const TransformerOptions& options,

@@ -17,6 +17,7 @@
 #include "core/ops/backend.h"
 #include "core/prob/round_plan.h"
 #include "core/transformer/network.h"
+#include "core/transformer/sequence.h"
 #include "core/transformer/weights.h"
 
 namespace banyan {
@@ -56,6 +57,9 @@ class Transformer : public Model,
 
   std::shared_ptr<const Network> network_;
 };
+
+// The sequence of a session; null if it is none of a transformer.
+TransformerSequence* SequenceOf(Session* session);
 
 }  // namespace banyan
 

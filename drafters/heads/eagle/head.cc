@@ -20,7 +20,6 @@
 #include "core/ops/backend.h"
 #include "core/ops/owned_tensor.h"
 #include "core/transformer/network.h"
-#include "core/transformer/session.h"
 #include "core/transformer/transformer.h"
 #include "drafters/heads/eagle/device_head.h"
 #include "drafters/heads/eagle/layouts.h"
