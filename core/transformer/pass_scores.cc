@@ -14,7 +14,7 @@
 #include "core/base/finite.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
-#include "core/ops/backend.h"
+#include "core/ops/device_memory.h"
 #include "core/ops/read_row.h"
 #include "core/ops/tensor.h"
 #include "core/prob/distribution.h"
@@ -31,11 +31,11 @@ absl::Span<std::byte> AsBytes(absl::Span<float> numbers) {
           numbers.size() * sizeof(float)};
 }
 
-absl::Status DownloadRow(Backend& backend, const Tensor& x, int row,
+absl::Status DownloadRow(DeviceMemory& memory, const Tensor& x, int row,
                          absl::Span<std::byte> to) {
   const std::size_t number =
       x.offset + static_cast<std::size_t>(row) * x.stride;
-  return backend.Download(*x.buffer, number * sizeof(float), to);
+  return memory.Download(*x.buffer, number * sizeof(float), to);
 }
 
 }  // namespace

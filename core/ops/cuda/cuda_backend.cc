@@ -336,7 +336,7 @@ absl::Status CudaBackend::RotateStore(const RotateArgs& queries,
                                       absl::Span<const StoreKvArgs> sequences) {
   // Pairs of numbers become words where both halves of a head are even.
   if (queries.head_dim % 4 != 0 || sequences.size() != 1)
-    return Backend::RotateStore(queries, keys, sequences);
+    return DeviceOps::RotateStore(queries, keys, sequences);
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   kernels_.rotate_store(*device_, {.queries = LaunchOf(queries),
                                    .keys = LaunchOf(keys),

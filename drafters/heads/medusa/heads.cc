@@ -21,6 +21,7 @@
 #include "core/model/model.h"
 #include "core/ops/activate.h"
 #include "core/ops/backend.h"
+#include "core/ops/device_memory.h"
 #include "core/ops/owned_tensor.h"
 #include "core/ops/round_tables.h"
 #include "core/ops/tensor.h"
@@ -42,11 +43,11 @@ absl::Span<std::byte> AsBytes(std::vector<float>& numbers) {
           numbers.size() * sizeof(float)};
 }
 
-absl::StatusOr<RowVector> NewRow(int size, Backend& backend) {
+absl::StatusOr<RowVector> NewRow(int size, DeviceMemory& memory) {
   RowVector row;
   BANYAN_ASSIGN_OR_RETURN(
-      row.buffer, backend.Allocate(static_cast<std::size_t>(PadToLane(size)) *
-                                   sizeof(float)));
+      row.buffer, memory.Allocate(static_cast<std::size_t>(PadToLane(size)) *
+                                  sizeof(float)));
   row.size = size;
   return row;
 }
