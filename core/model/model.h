@@ -163,7 +163,7 @@ struct ModelFacts {
   std::size_t activation_bytes = 0;          // of the widest pass so far
 };
 
-// The sizes and the origin of a model.
+// Says how large a model is and where it comes from.
 struct ModelShape {
   int vocab_size = 0;
   // The most tokens a session may hold, pending rows' positions included.
@@ -171,22 +171,23 @@ struct ModelShape {
   // Transformer layers and the size of a hidden state; 0 if it has none.
   int layers = 0;
   int hidden_size = 0;
-  // The name of the model that this one is grown from: it computes the same,
-  // at the cost of its own size. Empty for any other model.
+  // Names the model that this one is grown from: it computes the same, at the
+  // cost of its own size. It is empty for any other model.
   std::string grown_from = {};
 };
 
-// Facet of a model that reads weights from disk in every pass.
+// OnDisk is the facet of a model that reads weights from disk in every pass.
 class OnDisk {
  public:
   virtual ~OnDisk() = default;
   // Reads from disk what a pass reads from there, once, and computes nothing:
-  // the limit of such passes. Gives the bytes that were read meanwhile, some of
-  // which are for the pass after.
+  // the limit of such passes. Returns the bytes that were read meanwhile, some
+  // of which are for the pass after.
   virtual absl::StatusOr<std::uint64_t> ReadFromDisk() const = 0;
 };
 
-// Facet of a model that can leave rows of its output matrix out.
+// Trimmable is the facet of a model that can leave out rows of its output
+// matrix.
 class Trimmable {
  public:
   virtual ~Trimmable() = default;
@@ -198,7 +199,7 @@ class Trimmable {
       absl::Span<const TokenId> tokens) const = 0;
 };
 
-// Facet of a model whose device can run rounds alone.
+// DeviceRounds is the facet of a model whose device can run rounds alone.
 class DeviceRounds {
  public:
   virtual ~DeviceRounds() = default;
@@ -212,13 +213,13 @@ class DeviceRounds {
 
 class Network;  // core/transformer/network.h
 
-// What only some models do. Null: the model does not. Facets live as long as
-// the model.
+// Points to what only some models can do; a pointer is null where the model
+// cannot. Facets live as long as the model.
 struct ModelFacets {
   const OnDisk* on_disk = nullptr;
   const Trimmable* trimmable = nullptr;
   const DeviceRounds* device_rounds = nullptr;
-  const Network* network = nullptr;  // of a transformer
+  const Network* network = nullptr;  // transformers have one
 };
 
 // Safe for concurrent use. A call may return before its work is done; reading
@@ -252,7 +253,7 @@ class Model {
   // after this.
   virtual absl::Status Finish() const { return absl::OkStatus(); }
 
-  // The calls of the facets. Unimplemented without the facet.
+  // Call the model's facet, or return Unimplemented if it has none.
   absl::StatusOr<std::uint64_t> ReadFromDisk() const;
   absl::StatusOr<std::unique_ptr<DeviceRound>> NewDeviceRound(
       Session& session, const RoundPlan& plan,

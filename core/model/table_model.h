@@ -49,7 +49,7 @@ class TableModel : public Model {
       absl::Span<const ScoreRequest> requests) const override;
 
  protected:
-  // The same table with another shape.
+  // Makes the same table with another shape.
   TableModel(ModelShape shape, const TableModel& table);
 
  private:

@@ -1,5 +1,5 @@
-// Backend: a device's memory and ops, and its weights, recordings and rounds. A
-// model is written once, against this interface. devices.h opens a backend by
+// Backend is a device's memory and ops, and its weights, recordings and rounds.
+// A model is written once, against this interface. devices.h opens a backend by
 // name.
 #ifndef BANYAN_CORE_OPS_BACKEND_H_
 #define BANYAN_CORE_OPS_BACKEND_H_
@@ -54,7 +54,7 @@ class Recording {
 // the caller's memory fails. `work` must have run once before, so that all
 // memory is there. All that a recording uses must outlive the recording.
 //
-// Time, and concurrent use: as of DeviceMemory.
+// DeviceMemory says when work is done, and what may run concurrently.
 class Backend : public DeviceMemory, public DeviceOps {
  public:
   virtual BackendFacts facts() const = 0;

@@ -1,5 +1,5 @@
-// DeviceOps: whole-tensor operations on opaque buffers. The header of an op's
-// arguments states its contract; ReferenceBackend is the reference
+// DeviceOps has whole-tensor operations on opaque buffers. The header of an
+// op's arguments states its contract; ReferenceBackend is the reference
 // implementation.
 #ifndef BANYAN_CORE_OPS_DEVICE_OPS_H_
 #define BANYAN_CORE_OPS_DEVICE_OPS_H_
@@ -37,8 +37,8 @@ namespace banyan {
 // reaches the logits, and reading them fails. If one row of a tree is not
 // finite, the other rows of the tree are not promised to be.
 //
-// Time, and concurrent use: as of DeviceMemory. Buffers, weights and caches
-// belong to the backend that made them and may outlive it.
+// DeviceMemory says when work is done, and what may run concurrently. Buffers,
+// weights and caches belong to the backend that made them and may outlive it.
 class DeviceOps {
  public:
   virtual ~DeviceOps() = default;
@@ -51,13 +51,14 @@ class DeviceOps {
   virtual absl::Status Copy(const CopyArgs& args) = 0;
   // Makes room for `slots` slots, keeping what the first `used` hold.
   virtual absl::Status ReserveKv(KvCache& cache, int slots, int used) = 0;
-  // Of several sequences at once, each with caches of its own.
+  // StoreKv and Attention serve several sequences at once, each with caches of
+  // its own.
   virtual absl::Status StoreKv(absl::Span<const StoreKvArgs> sequences) = 0;
   virtual absl::Status MoveKv(const MoveKvArgs& args) = 0;
   virtual absl::Status Attention(absl::Span<const AttentionArgs> sequences) = 0;
   virtual absl::Status AttentionMass(const AttentionMassArgs& args) = 0;
 
-  // Queries and keys turned, then keys and values stored: unless overridden one
+  // Turns queries and keys, then stores keys and values: unless overridden one
   // after the other. Keys need not be written but in the cache.
   virtual absl::Status RotateStore(const RotateArgs& queries,
                                    const RotateArgs& keys,

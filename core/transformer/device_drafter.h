@@ -35,8 +35,8 @@ struct TransformerDrafterTraits {
   int shortest_text = 1;
   // The target's states that it reads; ascending.
   std::vector<int> taps = {};
-  // The sequence whose rows it runs; null: it runs none. And whether the
-  // sequence's tokens are pairs (RoundTablesOptions::draft_rereads).
+  // The sequence whose rows it runs is null if it runs none. `rereads` says
+  // whether its tokens are pairs (RoundTablesOptions::draft_rereads).
   TransformerSequence* sequence = nullptr;
   bool rereads = false;
 };
@@ -68,8 +68,9 @@ class TransformerDrafter : public DeviceDrafter {
   TransformerDrafterTraits traits_;
 };
 
-// A model of the target's vocabulary on the target's backend, with the session
-// that reads its text. Null if that is none of a transformer.
+// Makes a drafter of a model of the target's vocabulary on the target's
+// backend, with the session that reads its text. Returns null if that is not
+// the session of a transformer.
 std::unique_ptr<DeviceDrafter> NewModelDrafter(Session& session);
 
 }  // namespace banyan

@@ -35,7 +35,7 @@ TransformerDrafterTraits TraitsOf(TransformerSequence& sequence) {
 
 class ModelDrafter : public TransformerDrafter {
  public:
-  // `sequence` is the session's.
+  // Requires that `sequence` is the session's.
   ModelDrafter(Session& session, TransformerSequence& sequence)
       : TransformerDrafter(TraitsOf(sequence)),
         session_(session),

@@ -30,7 +30,7 @@
 namespace banyan {
 namespace {
 
-// This rank's rows of an output head; null if it has none.
+// Returns this rank's rows of an output head; null if it has none.
 absl::StatusOr<std::shared_ptr<const Weight>> PartOf(
     const std::shared_ptr<const Weight>& head, const ModelSplit& split,
     Backend& backend) {

@@ -1,5 +1,5 @@
-// Network: the weights of a decoder-only language model on a backend, and what
-// passes over them share. Architecture states how the families differ.
+// Network holds the weights of a decoder-only language model on a backend, and
+// what passes over them share. Architecture states how the families differ.
 #ifndef BANYAN_CORE_TRANSFORMER_NETWORK_H_
 #define BANYAN_CORE_TRANSFORMER_NETWORK_H_
 
@@ -32,16 +32,16 @@ namespace banyan {
 
 struct TransformerOptions {
   WeightFormat format = WeightFormat::kF32;
-  // Tokens that may be emitted: the tokenizer's. The logits of the rows that
-  // only pad the vocabulary are -infinity. 0: every row of logits.
+  // Only the tokenizer's tokens may be emitted. The logits of the rows that
+  // only pad the vocabulary are -infinity. 0 stands for every row of logits.
   int used_vocab = 0;
-  // By column of logits the token that it is of, -1 for none; empty: the
-  // vocabulary's.
+  // Gives for each column of logits its token, -1 for none. It is empty where
+  // the columns are those of the vocabulary.
   std::vector<TokenId> token_of = {};
-  // Of a packed model: layers that have no room are read from the file in every
-  // pass. Without memory all stay.
+  // Layers of a packed model that have no room are read from the file in every
+  // pass. Without memory all layers stay.
   WeightRoom room = {};
-  // Shared out to these; null: this process has all layers.
+  // The layers are shared out to these ranks. Null: this process has all.
   std::shared_ptr<Communicator> ranks = nullptr;
 };
 
@@ -60,8 +60,9 @@ class Network {
       const Checkpoint& checkpoint, const TransformerOptions& options,
       std::shared_ptr<Backend> backend, const BorrowedWeights& borrowed = {},
       const Network* resident = nullptr);
-  // The same network with logits for these tokens alone, ascending, those that
-  // it has none for left out. InvalidArgument if it has logits for none.
+  // Returns this network with logits for these tokens alone, which ascend.
+  // Tokens that it has no logit for are left out; fails with InvalidArgument if
+  // that leaves none.
   absl::StatusOr<std::unique_ptr<const Network>> WithOutputs(
       absl::Span<const TokenId> tokens) const;
 
@@ -70,33 +71,33 @@ class Network {
   int context_limit() const { return architecture().context_limit; }
   int layers() const { return static_cast<int>(weights().layers.size()); }
   int hidden_size() const { return architecture().hidden_size; }
-  // Numbers in a row of logits; of most networks one for each token.
+  // Returns how many numbers a row of logits has: mostly one for each token.
   int logits() const { return head().rows(); }
   const OutputTokens& outputs() const { return outputs_; }
   const TransformerOptions& options() const { return parts_.options; }
 
-  // For drafters that read the target's embedding and output head.
+  // Drafters read the target's embedding and output head.
   const TransformerWeights& weights() const { return *parts_.weights; }
   const Weight& head() const { return *parts_.head; }
-  // This rank's rows of it; null if it has none.
+  // Returns this rank's rows of the head; null if it has none.
   const Weight* head_part() const { return parts_.head_part.get(); }
   ModelSplit& split() const { return *parts_.split; }
-  // Null if all weights are in memory.
+  // Returns null if all weights are in memory.
   const WeightStream* stream() const { return parts_.stream.get(); }
   Backend& backend() const { return *parts_.backend; }
   const std::shared_ptr<Backend>& shared_backend() const {
     return parts_.backend;
   }
-  // Of a network whose positions are not learned.
+  // Requires that positions are not learned.
   const Rotation& rotation() const { return *rotation_; }
-  // The rotation of every position, a row each, made when first asked for. On
-  // the device, so that rows there find their own. No weight, which the device
-  // may round.
+  // Returns the rotation of every position, a row each, made at the first call.
+  // It is on the device, so that rows there find their own, and no weight,
+  // which the device may round.
   absl::StatusOr<Tensor> Angles() const;
 
-  // One that nobody else uses until it is let go of.
+  // Returns a workspace that nobody else uses until it is let go of.
   std::shared_ptr<Workspace> TakeWorkspace() const;
-  // Of the workspaces that nobody uses at the moment.
+  // Returns the bytes of the workspaces that nobody uses at the moment.
   std::size_t idle_workspace_bytes() const { return workspaces_->bytes(); }
 
  private:

@@ -1,7 +1,6 @@
-// TransformerPass: one pass of the graph over the rows of several
-// sequences. The
-// graph is the decoder of every family; Architecture states how the families
-// differ.
+// TransformerPass runs one pass of the graph over the rows of several
+// sequences. The graph is the decoder of every family; Architecture states how
+// the families differ.
 #ifndef BANYAN_CORE_TRANSFORMER_PASS_H_
 #define BANYAN_CORE_TRANSFORMER_PASS_H_
 

@@ -1,5 +1,5 @@
-// PassInput: the rows of a pass and what they start from, made of batches or of
-// a device's rows.
+// PassInput has the rows of a pass and what they start from. It is made of
+// batches or of a device's rows.
 #ifndef BANYAN_CORE_TRANSFORMER_PASS_INPUT_H_
 #define BANYAN_CORE_TRANSFORMER_PASS_INPUT_H_
 
@@ -22,11 +22,12 @@
 
 namespace banyan {
 
-// A request of sequences: what it says of sessions is not read.
+// Says what a request's sessions are here: its own `session` and `done.view`
+// are not read.
 struct SequenceRequest {
   const ScoreRequest* of;
   TransformerSequence* sequence;
-  // Whose rows are done (DoneRows); null: none are.
+  // The view's rows are done (DoneRows). Null: no rows are.
   TransformerSequence* view = nullptr;
 };
 
@@ -68,12 +69,13 @@ struct PassInput {
   std::shared_ptr<Workspace> others = nullptr;  // of rows that are copied
 };
 
+// Returns a run for each request, its whole batch.
 std::vector<BatchRun> WholeBatches(
     absl::Span<const SequenceRequest* const> requests);
 
-// What a pass over runs of batches is for.
+// Says what a pass over runs of batches computes.
 struct BatchPassOptions {
-  std::size_t end = 0;  // of the layers that it runs, as in PassInput
+  std::size_t end = 0;  // as in PassInput
   // Whether taps and logits are wanted; the runs are whole batches then.
   bool scores = true;
   // Whether the rows start from their tokens and vectors, or the stream is
@@ -81,13 +83,13 @@ struct BatchPassOptions {
   bool embeds = true;
 };
 
-// The rows of the runs. Makes room in the sequences' caches, beyond what they
-// count as pending.
+// Returns the rows of the runs. Makes room in the sequences' caches, beyond
+// what they count as pending.
 absl::StatusOr<PassInput> InputOfRuns(const Network& network,
                                       std::vector<BatchRun> runs,
                                       const BatchPassOptions& options);
-// The same of rows on the device, with ops alone; the workspace has room once
-// it has been done.
+// Returns the same of rows on the device, with ops alone. The workspace has
+// room once that has been done.
 absl::StatusOr<PassInput> InputOnDevice(TransformerSequence& sequence,
                                         const DeviceRows& rows,
                                         std::vector<int> taps,

@@ -46,7 +46,7 @@ class PassScores : public Scores {
 
  private:
   LogitRow Logits(int row) const;
-  // Those of the network's output tokens, in their order.
+  // Reads the logits of the network's output tokens, in their order.
   absl::Status ReadSome(int row, std::vector<double>& logits) const;
 
   const Network& network_;

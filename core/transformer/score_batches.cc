@@ -27,7 +27,8 @@
 namespace banyan {
 namespace {
 
-// A view has no hidden state after a layer that it does not run.
+// Fails for taps after layers that the sequence does not run: a view has no
+// hidden state there.
 absl::Status CheckTaps(const TransformerSequence& sequence,
                        const std::vector<int>& taps) {
   const std::vector<RunLayer>& layers = sequence.layers();
@@ -69,8 +70,8 @@ absl::Status CheckVectors(const ScoreRequest& request,
                    " from, found ", request.vectors.size()));
 }
 
-// The first of its sequence's layers to run for a request. Earlier layers are
-// taken from the view's saved hidden states.
+// Returns the first of its sequence's layers to run for a request. Earlier
+// layers are taken from the view's saved hidden states.
 std::size_t StartOf(const SequenceRequest& request) {
   if (request.view == nullptr) return 0;
   const std::size_t start = request.view->layers().size();
@@ -80,7 +81,7 @@ std::size_t StartOf(const SequenceRequest& request) {
   return taps_before ? 0 : start;
 }
 
-// Gives the request's rows that no view has computed.
+// Returns the request's rows that no view has computed.
 std::vector<BatchRun> RunsLeft(const SequenceRequest& request) {
   std::vector<BatchRun> runs;
   const std::vector<int>& done = request.of->done.rows;
@@ -144,7 +145,7 @@ absl::Status RunOthers(const Network& network,
   return network.backend().Copy({first.input().stream, input.stream, rows});
 }
 
-// The rows of requests whose start is the same layer, not the first.
+// Returns the rows of requests that start at the same layer, not the first.
 absl::StatusOr<PassInput> InputFromViews(
     const Network& network, absl::Span<const SequenceRequest* const> requests) {
   BANYAN_ASSIGN_OR_RETURN(

@@ -1,4 +1,4 @@
-// ScoreBatches: Model::Score for the sequences of a network.
+// ScoreBatches does what Model::Score does, for the sequences of a network.
 #ifndef BANYAN_CORE_TRANSFORMER_SCORE_BATCHES_H_
 #define BANYAN_CORE_TRANSFORMER_SCORE_BATCHES_H_
 
@@ -13,10 +13,10 @@
 
 namespace banyan {
 
-// Scores a batch for each of several sequences of the network, as Model::Score.
-// Sequences that run the same layers share a pass. Where views have computed
-// rows a pass goes on from these, after one of the first layers has computed
-// the rows that no view has.
+// Scores a batch for each of several sequences of the network. Sequences that
+// run the same layers share a pass. Where views have computed rows, it goes on
+// from them, after a pass of the first layers has computed the rows that no
+// view has.
 absl::StatusOr<std::vector<std::unique_ptr<Scores>>> ScoreBatches(
     const Network& network, absl::Span<const SequenceRequest> requests);
 

@@ -76,7 +76,7 @@ auto ShapeOf(const Architecture& shape) {
                     shape.rope ? shape.rope->theta : 0);
 }
 
-// The network whose weights a view of a sequence of `own` runs with.
+// Returns the network whose weights a view of a sequence of `own` runs with.
 absl::StatusOr<const Network*> WeightsFor(const ViewOptions& options,
                                           const Network& own) {
   if (options.weights == nullptr) return &own;
@@ -173,8 +173,8 @@ absl::Status TransformerSequence::CheckTokens(
   return absl::OkStatus();
 }
 
-// Whether a row of the batch and one of the view's are the same tokens, from
-// the committed text on, at the same positions.
+// Returns whether a row of the batch and one of the view's are the same tokens,
+// from the committed text on, at the same positions.
 bool TransformerSequence::SpellsAs(const TokenBatch& batch, int i,
                                    const TransformerSequence& view,
                                    int row) const {

@@ -1,4 +1,4 @@
-// TransformerSequence: one sequence's keys and values.
+// TransformerSequence holds one sequence's keys and values.
 //
 // A cache holds the keys and values of committed tokens by position, then those
 // of pending rows in their order. So dropping rows moves nothing, and keeping a
@@ -37,7 +37,7 @@ struct RunLayer {
 };
 
 // Not safe for concurrent use. Every failing call leaves the sequence as it
-// was. Calls that a Session has too are as core/model/model.h says.
+// was. core/model/model.h has the contract of what a Session does too.
 class TransformerSequence {
  public:
   // The network outlives the sequence.
@@ -48,20 +48,20 @@ class TransformerSequence {
   absl::Status Commit(absl::Span<const int> path);
   absl::StatusOr<TransformerSequence> View(const ViewOptions& options) const;
 
-  // Whether `tokens` can be committed without giving their logits; makes room
-  // for them.
+  // Fails if `tokens` cannot be committed without giving their logits; makes
+  // room for them.
   absl::Status BeginPrefill(absl::Span<const TokenId> tokens);
   // Forgets the pending rows and what was committed beyond `length` tokens.
   void CutTo(int length);
 
-  // What a pass needs. Layers are those it runs, ascending; caches are in their
-  // order.
+  // A pass needs what follows. `layers` are those it runs, ascending; caches
+  // are in their order.
   const Network& network() const { return *network_; }
   const std::vector<RunLayer>& layers() const { return layers_; }
   const KvCache& prefix_cache(std::size_t i) const {
     return seen_.all() ? CommittedCache(i) : seen_.cache(i);
   }
-  // Slots of it that are seen.
+  // Returns how many of its slots are seen.
   int prefix_slots() const { return seen_.size(length()); }
   // Brings what is seen of a layer up to what is committed; `row` is the first
   // row of the batch to be scored, whose queries choose chunks.
@@ -69,30 +69,30 @@ class TransformerSequence {
   KvCache& pending_cache(std::size_t i) {
     return view_ ? own_[i] : committed_->caches[i];
   }
-  // Of every layer that it runs.
+  // Returns the cache of every layer that it runs.
   std::vector<KvCache*> caches();
   // Notes that the device has committed rows: `length` tokens are held now.
   void Settle(int length);
-  // Where the first pending row stands in pending_cache.
+  // Returns the first pending row's slot in pending_cache.
   int pending_slot() const { return view_ ? 0 : length(); }
 
   absl::Status CheckBatch(const TokenBatch& batch) const;
-  // Whether a pass of this sequence can go on from `rows`, by row of the batch
-  // the view's (DoneRows). A null view is that of another kind of model.
+  // Fails if a pass of this sequence cannot go on from the view's `rows`
+  // (DoneRows::rows). A null view stands for one of another kind of model.
   absl::Status CheckDone(const TransformerSequence* view,
                          const std::vector<int>& rows,
                          const TokenBatch& batch) const;
-  // Where the next pass keeps the streams of its pending rows after the last
-  // layer; empty if the sequence does not keep rows.
+  // Returns where the next pass keeps the streams of its pending rows after the
+  // last layer; empty if the sequence does not keep rows.
   Tensor KeptRows(int rows) const;
-  // The kept streams of all pending rows.
+  // Returns the kept streams of all pending rows.
   const Tensor& kept_rows() const { return kept_.view; }
   // Makes room for the batch's keys and values.
   absl::Status Reserve(int rows);
-  // For every row of the batch, the pending rows it sees, as AttentionArgs
-  // wants them: `words` words a row.
+  // Returns for every row of the batch the pending rows it sees, as
+  // AttentionArgs wants them: `words` words a row.
   std::vector<int> Visible(const TokenBatch& batch, int words) const;
-  // The pass has stored the batch's keys and values.
+  // Notes that the pass has stored the batch's keys and values.
   void Append(const TokenBatch& batch);
 
  private:

@@ -27,12 +27,12 @@ class Transformer : public Model,
                     private Trimmable,
                     private DeviceRounds {
  public:
-  // As Network::Load.
+  // Loads as Network::Load.
   static absl::StatusOr<std::unique_ptr<Transformer>> Load(
       const Checkpoint& checkpoint, const TransformerOptions& options,
       std::shared_ptr<Backend> backend, const BorrowedWeights& borrowed = {},
       const Network* resident = nullptr);
-  // No other model has this network.
+  // Requires that no other model has this network.
   explicit Transformer(std::shared_ptr<const Network> network);
 
   const Network& network() const { return *network_; }
@@ -44,8 +44,7 @@ class Transformer : public Model,
       absl::Span<const ScoreRequest> requests) const override;
   absl::Status Finish() const override { return network_->backend().Finish(); }
 
-  // As WithOutputs has it; InvalidArgument if the model has logits for none of
-  // the tokens.
+  // Fails with InvalidArgument if the model has logits for none of the tokens.
   absl::StatusOr<std::shared_ptr<const Model>> WithOutputs(
       absl::Span<const TokenId> tokens) const override;
   absl::StatusOr<std::unique_ptr<DeviceRound>> NewDeviceRound(
@@ -58,7 +57,7 @@ class Transformer : public Model,
   std::shared_ptr<const Network> network_;
 };
 
-// The sequence of a session; null if it is none of a transformer.
+// Returns the sequence of a session; null if no transformer made it.
 TransformerSequence* SequenceOf(Session* session);
 
 }  // namespace banyan

@@ -1,4 +1,4 @@
-// TransformerRound: a device's rounds of one sequence of a transformer.
+// TransformerRound runs a device's rounds of one sequence of a transformer.
 //
 // The first round enqueues the steps one by one, and the second records them.
 // Later rounds replay the recording with one call, until the text outgrows the
