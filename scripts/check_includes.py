@@ -10,6 +10,7 @@ rules:
   - a third-party header is included only where the table allows it;
   - a folder that stands alone is used by itself and by whom the table names;
   - a function that the table keeps to some places is called there only;
+  - the units of a folder (X.h with X.cc) that the table orders form no circle;
   - a header of ours is written with quotes and from the project root, and
     exists (X.pb.h stands for X.proto);
   - every source file belongs to a folder of the table;
@@ -18,6 +19,7 @@ rules:
 
 import argparse
 import fnmatch
+import graphlib
 import os
 import pathlib
 import re
@@ -42,9 +44,11 @@ class Table:
         self.headers = {}  # pattern of headers -> places that may include them
         self.calls = {}  # name of a function -> places that may call it
         self.alone = {}  # pattern of folders -> who else may use them
+        self.ordered = {}  # folder whose units form no circle -> nothing
         self.patterns = []  # (line, pattern, whether of a folder that is alone)
         parts = {"[folders]": self.folders, "[headers]": self.headers,
-                 "[calls]": self.calls, "[alone]": self.alone}
+                 "[calls]": self.calls, "[alone]": self.alone,
+                 "[ordered]": self.ordered}
         part = None
         for number, line in enumerate(text.splitlines(), 1):
             line = line.partition("#")[0].strip()
@@ -57,8 +61,8 @@ class Table:
             if part is None or not colon or name.strip() in part:
                 raise TableError(
                     f"scripts/layers.txt:{number}: expected [folders], "
-                    f"[headers], [calls], [alone] or a new 'name: ...', found "
-                    f"'{line}'")
+                    f"[headers], [calls], [alone], [ordered] or a new "
+                    f"'name: ...', found '{line}'")
             part[name.strip()] = users.split()
             if part is self.headers or part is self.alone:
                 self.patterns.append((number, name.strip(), part is self.alone))
@@ -200,6 +204,27 @@ def check_file(root, table, path):
     return breaches
 
 
+def circle(root, folder, files):
+    """A circle of the folder's units, as printable lines; none if there is
+    none."""
+    uses = {}
+    for path in map(pathlib.PurePosixPath, files):
+        if str(path.parent) != folder:
+            continue
+        text = (root / path).read_text(encoding="utf-8", errors="replace")
+        used = (pathlib.PurePosixPath(include[1].strip('"'))
+                for include in map(INCLUDE.match, text.splitlines()) if include)
+        uses.setdefault(path.stem, set()).update(
+            header.stem for header in used
+            if str(header.parent) == folder and header.stem != path.stem)
+    try:
+        graphlib.TopologicalSorter(uses).prepare()
+    except graphlib.CycleError as error:
+        return [f"{folder}: its units form a circle: "
+                f"{' <- '.join(error.args[1])}"]
+    return []
+
+
 def source_files(root):
     """Every source file below root, as sorted paths relative to it. Hidden
     folders and build trees are passed over."""
@@ -221,7 +246,9 @@ def check(root):
     table = Table((root / "scripts/layers.txt").read_text(encoding="utf-8"))
     files = source_files(root)
     return len(files), table.idle(files) + [
-        breach for path in files for breach in check_file(root, table, path)]
+        breach for path in files for breach in check_file(root, table, path)
+    ] + [line for folder in table.ordered
+         for line in circle(root, folder, files)]
 
 
 def root_of(arguments, description):

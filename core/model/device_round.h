@@ -14,8 +14,9 @@ namespace banyan {
 
 class Scores;  // core/model/model.h
 
-// A drafter's part in the rounds of its target's device. Known to the model
-// that was asked for them (Model::NewDeviceRound), and made for it.
+// A drafter's part in the rounds of its target's device. The model that is
+// asked for the rounds (DeviceRounds) knows its class; it is made for that
+// model.
 class DeviceDrafter {
  public:
   virtual ~DeviceDrafter() = default;

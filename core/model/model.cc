@@ -11,8 +11,10 @@
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/model/device_round.h"
 #include "core/prob/distribution.h"
 #include "core/prob/logits.h"
+#include "core/prob/round_plan.h"
 #include "core/prob/sampling_rule.h"
 
 namespace banyan {
@@ -57,18 +59,18 @@ absl::StatusOr<std::unique_ptr<Scores>> ScoreOne(const Model& model,
   return std::move(scores.front());
 }
 
-absl::StatusOr<std::shared_ptr<const Model>> Model::WithOutputs(
-    absl::Span<const TokenId> /*tokens*/) const {
-  return absl::UnimplementedError("the model has no output matrix to trim");
-}
-
 absl::StatusOr<std::uint64_t> Model::ReadFromDisk() const {
+  const OnDisk* const facet = facets().on_disk;
+  if (facet != nullptr) return facet->ReadFromDisk();
   return absl::UnimplementedError("all weights of the model are in memory");
 }
 
 absl::StatusOr<std::unique_ptr<DeviceRound>> Model::NewDeviceRound(
-    Session& /*session*/, const RoundPlan& /*plan*/,
-    std::unique_ptr<DeviceDrafter> /*drafter*/) const {
+    Session& session, const RoundPlan& plan,
+    std::unique_ptr<DeviceDrafter> drafter) const {
+  const DeviceRounds* const facet = facets().device_rounds;
+  if (facet != nullptr)
+    return facet->NewDeviceRound(session, plan, std::move(drafter));
   return absl::UnimplementedError("the model's device runs no rounds alone");
 }
 

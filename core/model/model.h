@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -162,22 +163,80 @@ struct ModelFacts {
   std::size_t activation_bytes = 0;          // of the widest pass so far
 };
 
+// Says how large a model is and where it comes from.
+struct ModelShape {
+  int vocab_size = 0;
+  // The most tokens a session may hold, pending rows' positions included.
+  int context_limit = 0;
+  // Transformer layers and the size of a hidden state; 0 if it has none.
+  int layers = 0;
+  int hidden_size = 0;
+  // Names the model that this one is grown from: it computes the same, at the
+  // cost of its own size. It is empty for any other model.
+  std::string grown_from = {};
+};
+
+// OnDisk is the facet of a model that reads weights from disk in every pass.
+class OnDisk {
+ public:
+  virtual ~OnDisk() = default;
+  // Reads from disk what a pass reads from there, once, and computes nothing:
+  // the limit of such passes. Returns the bytes that were read meanwhile, some
+  // of which are for the pass after.
+  virtual absl::StatusOr<std::uint64_t> ReadFromDisk() const = 0;
+};
+
+// Trimmable is the facet of a model that can leave out rows of its output
+// matrix.
+class Trimmable {
+ public:
+  virtual ~Trimmable() = default;
+  // Returns this model restricted to the given output tokens (FR-Spec); all
+  // other logits are -infinity. Weights are shared. Unimplemented if trimming
+  // would save nothing; see TrimOutputs. Requires at least one token of the
+  // vocabulary, ascending.
+  virtual absl::StatusOr<std::shared_ptr<const Model>> WithOutputs(
+      absl::Span<const TokenId> tokens) const = 0;
+};
+
+// DeviceRounds is the facet of a model whose device can run rounds alone.
+class DeviceRounds {
+ public:
+  virtual ~DeviceRounds() = default;
+  // Returns rounds of this session, with a drafter made for it
+  // (DeviceCounterpart::Make; null: the root alone). What they hold outlives
+  // them. Unimplemented where the device has none of this plan.
+  virtual absl::StatusOr<std::unique_ptr<DeviceRound>> NewDeviceRound(
+      Session& session, const RoundPlan& plan,
+      std::unique_ptr<DeviceDrafter> drafter) const = 0;
+};
+
+class Network;  // core/transformer/network.h
+
+// Points to what only some models can do; a pointer is null where the model
+// cannot. Facets live as long as the model.
+struct ModelFacets {
+  const OnDisk* on_disk = nullptr;
+  const Trimmable* trimmable = nullptr;
+  const DeviceRounds* device_rounds = nullptr;
+  const Network* network = nullptr;  // transformers have one
+};
+
 // Safe for concurrent use. A call may return before its work is done; reading
 // the numbers (Scores) waits for the work.
 class Model {
  public:
   virtual ~Model() = default;
 
-  virtual int vocab_size() const = 0;
-  // The most tokens a session may hold, pending rows' positions included.
-  virtual int context_limit() const = 0;
-  // Transformer layers and the size of a hidden state; 0 if it has none.
-  virtual int layers() const { return 0; }
-  virtual int hidden_size() const { return 0; }
-  // The name of the model that this one is grown from: it computes the same,
-  // at the cost of its own size. Empty for any other model.
-  virtual absl::string_view grown_from() const { return {}; }
+  const ModelShape& shape() const { return shape_; }
+  int vocab_size() const { return shape_.vocab_size; }
+  int context_limit() const { return shape_.context_limit; }
+  int layers() const { return shape_.layers; }
+  int hidden_size() const { return shape_.hidden_size; }
+  absl::string_view grown_from() const { return shape_.grown_from; }
+
   virtual ModelFacts facts() const { return {}; }
+  virtual ModelFacets facets() const { return {}; }
   virtual std::unique_ptr<Session> NewSession() const = 0;
 
   // Scores one batch for each of several distinct sessions in one pass, which
@@ -189,30 +248,22 @@ class Model {
   virtual absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
       absl::Span<const ScoreRequest> requests) const = 0;
 
-  // Rounds of this session that its device runs alone, with a drafter made for
-  // it (DeviceCounterpart::Make; null: the root alone). What they hold outlives
-  // them. Unimplemented where there are none, or not of this plan.
-  virtual absl::StatusOr<std::unique_ptr<DeviceRound>> NewDeviceRound(
-      Session& session, const RoundPlan& plan,
-      std::unique_ptr<DeviceDrafter> drafter) const;
-
-  // Returns this model restricted to the given output tokens (FR-Spec); all
-  // other logits are -infinity. Weights are shared. Unimplemented if trimming
-  // would save nothing; see TrimOutputs. Requires at least one token of the
-  // vocabulary, ascending.
-  virtual absl::StatusOr<std::shared_ptr<const Model>> WithOutputs(
-      absl::Span<const TokenId> tokens) const;
-
-  // Reads from disk what a pass reads from there, once, and computes nothing:
-  // the limit of such passes. Gives the bytes that were read meanwhile, some of
-  // which are for the pass after. Unimplemented where all weights are in
-  // memory.
-  virtual absl::StatusOr<std::uint64_t> ReadFromDisk() const;
-
   // Waits until all work of all sessions is done, and all else that the model's
   // device was given before. A time that is to be of finished work is taken
   // after this.
   virtual absl::Status Finish() const { return absl::OkStatus(); }
+
+  // Call the model's facet, or return Unimplemented if it has none.
+  absl::StatusOr<std::uint64_t> ReadFromDisk() const;
+  absl::StatusOr<std::unique_ptr<DeviceRound>> NewDeviceRound(
+      Session& session, const RoundPlan& plan,
+      std::unique_ptr<DeviceDrafter> drafter) const;
+
+ protected:
+  explicit Model(ModelShape shape) : shape_(std::move(shape)) {}
+
+ private:
+  ModelShape shape_;
 };
 
 // Score() for one session.

@@ -208,12 +208,16 @@ class TableScores : public Scores {
 }  // namespace
 
 TableModel::TableModel(int vocab_size, Law law, int context_limit)
-    : vocab_size_(vocab_size),
-      context_limit_(context_limit),
+    : Model({.vocab_size = vocab_size, .context_limit = context_limit}),
       law_(std::move(law)) {}
 
+TableModel::TableModel(ModelShape shape, const TableModel& table)
+    : Model(std::move(shape)), law_(table.law_), layers_(table.layers_) {}
+
 TableModel TableModel::WithLayers(TableLayers layers) const {
-  TableModel model = *this;
+  ModelShape with = shape();
+  with.layers = layers.count;
+  TableModel model(std::move(with), *this);
   model.layers_ = std::move(layers);
   return model;
 }
@@ -229,8 +233,8 @@ TableModel TableModel::Bigram(std::vector<double> start,
 }
 
 std::unique_ptr<Session> TableModel::NewSession() const {
-  return std::make_unique<TableSession>(vocab_size_, context_limit_,
-                                        layers_.count);
+  return std::make_unique<TableSession>(vocab_size(), context_limit(),
+                                        layers());
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<Scores>>> TableModel::Score(
@@ -254,13 +258,13 @@ absl::StatusOr<std::vector<std::unique_ptr<Scores>>> TableModel::Score(
       const std::vector<TokenId> text = session->TextAt(first + i);
       std::vector<double> row =
           session->view() ? layers_.law(text, *session->view()) : law_(text);
-      Check(static_cast<int>(row.size()) == vocab_size_,
+      Check(static_cast<int>(row.size()) == vocab_size(),
             "a table row of the wrong length");
       for (double& mass : row) mass = std::log(mass);
       rows.push_back(std::move(row));
     }
     result.push_back(
-        std::make_unique<TableScores>(vocab_size_, std::move(rows)));
+        std::make_unique<TableScores>(vocab_size(), std::move(rows)));
   }
   return result;
 }

@@ -41,19 +41,18 @@ class TableModel : public Model {
   // The same with layers, and so with views.
   TableModel WithLayers(TableLayers layers) const;
 
-  TokenId begin() const { return vocab_size_; }
-  int vocab_size() const override { return vocab_size_; }
-  int context_limit() const override { return context_limit_; }
-  int layers() const override { return layers_.count; }
+  TokenId begin() const { return vocab_size(); }
   std::unique_ptr<Session> NewSession() const override;
   // Logits are the natural logarithms of the masses. Of chunks a view sees the
   // first.
   absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
       absl::Span<const ScoreRequest> requests) const override;
 
+ protected:
+  // Makes the same table with another shape.
+  TableModel(ModelShape shape, const TableModel& table);
+
  private:
-  int vocab_size_;
-  int context_limit_;
   Law law_;
   TableLayers layers_;
 };

@@ -8,7 +8,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
@@ -60,13 +59,10 @@ class TrimmedScores : public Scores {
 class TrimmedModel : public Model {
  public:
   TrimmedModel(std::shared_ptr<const Model> model, std::vector<TokenId> tokens)
-      : model_(std::move(model)), tokens_(std::move(tokens)) {}
+      : Model(model->shape()),
+        model_(std::move(model)),
+        tokens_(std::move(tokens)) {}
 
-  int vocab_size() const override { return model_->vocab_size(); }
-  int context_limit() const override { return model_->context_limit(); }
-  int layers() const override { return model_->layers(); }
-  int hidden_size() const override { return model_->hidden_size(); }
-  absl::string_view grown_from() const override { return model_->grown_from(); }
   ModelFacts facts() const override { return model_->facts(); }
   std::unique_ptr<Session> NewSession() const override {
     return model_->NewSession();
@@ -90,8 +86,10 @@ class TrimmedModel : public Model {
 absl::StatusOr<std::shared_ptr<const Model>> TrimOutputs(
     const std::shared_ptr<const Model>& model,
     const std::vector<TokenId>& tokens) {
-  auto trimmed = model->WithOutputs(tokens);
-  if (!absl::IsUnimplemented(trimmed.status())) return trimmed;
+  if (const Trimmable* const facet = model->facets().trimmable) {
+    auto trimmed = facet->WithOutputs(tokens);
+    if (!absl::IsUnimplemented(trimmed.status())) return trimmed;
+  }
   return std::make_shared<TrimmedModel>(model, tokens);
 }
 

@@ -11,8 +11,9 @@
 
 namespace banyan {
 
-// Returns Model::WithOutputs or, where that is Unimplemented, a wrapper that
-// computes all logits and keeps those of `tokens`. Fails as WithOutputs.
+// Returns Trimmable::WithOutputs or, where a model is not trimmable or that is
+// Unimplemented, a wrapper that computes all logits and keeps those of
+// `tokens`. Fails as WithOutputs.
 absl::StatusOr<std::shared_ptr<const Model>> TrimOutputs(
     const std::shared_ptr<const Model>& model,
     const std::vector<TokenId>& tokens);

@@ -2,25 +2,15 @@
 
 #include <cstddef>
 #include <memory>
-#include <variant>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "core/base/clock.h"
-#include "core/base/status_macros.h"
 #include "core/base/weight_format.h"
-#include "core/ops/activate.h"
-#include "core/ops/attention.h"
 #include "core/ops/gauge.h"
-#include "core/ops/kv_cache.h"
-#include "core/ops/linear.h"
-#include "core/ops/norm.h"
 #include "core/ops/panels.h"
-#include "core/ops/rotate.h"
 #include "core/ops/round_tables.h"
 #include "core/ops/weight.h"
 
@@ -68,34 +58,10 @@ absl::StatusOr<std::unique_ptr<Weight>> Backend::Part(const Weight& /*whole*/,
                    "or reference"));
 }
 
-absl::Status MakeRows(Backend& backend, const LinearInput& source) {
-  if (const auto* norm = std::get_if<NormArgs>(&source))
-    return backend.Norm(*norm);
-  if (const auto* activate = std::get_if<ActivateArgs>(&source))
-    return backend.Activate(*activate);
-  if (const auto* attended =
-          std::get_if<absl::Span<const AttentionArgs>>(&source))
-    return backend.Attention(*attended);
-  return absl::OkStatus();
-}
-
-absl::Status Backend::RotateStore(const RotateArgs& queries,
-                                  const RotateArgs& keys,
-                                  absl::Span<const StoreKvArgs> sequences) {
-  BANYAN_RETURN_IF_ERROR(Rotate(queries));
-  BANYAN_RETURN_IF_ERROR(Rotate(keys));
-  return StoreKv(sequences);
-}
-
 absl::StatusOr<std::unique_ptr<RoundTables>> Backend::NewRound(
     const RoundTablesOptions& /*options*/) {
   return absl::UnimplementedError(
       absl::StrCat(description(), " runs no rounds alone"));
-}
-
-absl::Status Backend::CheckRoom(std::size_t /*bytes*/,
-                                absl::string_view /*what*/) {
-  return absl::OkStatus();
 }
 
 }  // namespace banyan

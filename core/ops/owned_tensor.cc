@@ -9,7 +9,7 @@
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
-#include "core/ops/backend.h"
+#include "core/ops/device_memory.h"
 #include "core/ops/tensor.h"
 
 namespace banyan {
@@ -27,18 +27,18 @@ std::ptrdiff_t At(int row, std::size_t stride) {
 }  // namespace
 
 absl::StatusOr<OwnedTensor> OwnedTensor::New(int rows, int columns,
-                                             Backend& backend) {
+                                             DeviceMemory& memory) {
   const auto stride = static_cast<std::size_t>(PadToLane(columns));
   OwnedTensor tensor;
   BANYAN_ASSIGN_OR_RETURN(
-      tensor.buffer, backend.Allocate(static_cast<std::size_t>(rows) * stride *
-                                      sizeof(float)));
+      tensor.buffer,
+      memory.Allocate(static_cast<std::size_t>(rows) * stride * sizeof(float)));
   tensor.view = {tensor.buffer.get(), 0, rows, columns, stride};
   return tensor;
 }
 
 absl::Status OwnedTensor::Upload(absl::Span<const float> rows,
-                                 Backend& backend) {
+                                 DeviceMemory& memory) {
   const auto columns = static_cast<std::size_t>(view.columns);
   Check(rows.size() == static_cast<std::size_t>(view.rows) * columns,
         "rows that fill the tensor");
@@ -46,14 +46,14 @@ absl::Status OwnedTensor::Upload(absl::Span<const float> rows,
   for (int row = 0; row < view.rows; ++row)
     std::copy_n(rows.begin() + At(row, columns), columns,
                 padded.begin() + At(row, view.stride));
-  return backend.Upload(AsBytes(padded), *buffer, 0);
+  return memory.Upload(AsBytes(padded), *buffer, 0);
 }
 
 absl::Status OwnedTensor::Download(std::vector<float>& rows,
-                                   Backend& backend) const {
+                                   DeviceMemory& memory) const {
   const auto columns = static_cast<std::size_t>(view.columns);
   std::vector<float> padded(static_cast<std::size_t>(view.rows) * view.stride);
-  BANYAN_RETURN_IF_ERROR(backend.Download(*buffer, 0, AsBytes(padded)));
+  BANYAN_RETURN_IF_ERROR(memory.Download(*buffer, 0, AsBytes(padded)));
   rows.resize(static_cast<std::size_t>(view.rows) * columns);
   for (int row = 0; row < view.rows; ++row)
     std::copy_n(padded.begin() + At(row, view.stride), columns,

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/device/buffer.h"
-#include "core/ops/backend.h"
+#include "core/ops/device_memory.h"
 #include "core/ops/tensor.h"
 
 namespace banyan {
@@ -20,10 +20,10 @@ struct OwnedTensor {
   Tensor view;
 
   static absl::StatusOr<OwnedTensor> New(int rows, int columns,
-                                         Backend& backend);
+                                         DeviceMemory& memory);
   // Rows of `view.columns` numbers, one after the other.
-  absl::Status Upload(absl::Span<const float> rows, Backend& backend);
-  absl::Status Download(std::vector<float>& rows, Backend& backend) const;
+  absl::Status Upload(absl::Span<const float> rows, DeviceMemory& memory);
+  absl::Status Download(std::vector<float>& rows, DeviceMemory& memory) const;
 };
 
 }  // namespace banyan

@@ -10,11 +10,12 @@
 #include "absl/status/statusor.h"
 #include "core/model/context.h"
 #include "core/model/device_round.h"
+#include "core/model/model.h"
 #include "core/ops/backend.h"
 #include "core/ops/round_tables.h"
 #include "core/ops/tensor.h"
 #include "core/transformer/pass.h"
-#include "core/transformer/session.h"
+#include "core/transformer/sequence.h"
 
 namespace banyan {
 
@@ -34,9 +35,9 @@ struct TransformerDrafterTraits {
   int shortest_text = 1;
   // The target's states that it reads; ascending.
   std::vector<int> taps = {};
-  // The session whose rows it runs; null: it runs none. And whether the
-  // session's tokens are pairs (RoundTablesOptions::draft_rereads).
-  TransformerSession* session = nullptr;
+  // The sequence whose rows it runs is null if it runs none. `rereads` says
+  // whether its tokens are pairs (RoundTablesOptions::draft_rereads).
+  TransformerSequence* sequence = nullptr;
   bool rereads = false;
 };
 
@@ -67,9 +68,10 @@ class TransformerDrafter : public DeviceDrafter {
   TransformerDrafterTraits traits_;
 };
 
-// A model of the target's vocabulary on the target's backend, with the session
-// that reads its text.
-std::unique_ptr<DeviceDrafter> NewModelDrafter(TransformerSession& session);
+// Makes a drafter of a model of the target's vocabulary on the target's
+// backend, with the session that reads its text. Returns null if that is not
+// the session of a transformer.
+std::unique_ptr<DeviceDrafter> NewModelDrafter(Session& session);
 
 }  // namespace banyan
 

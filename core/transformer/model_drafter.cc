@@ -8,35 +8,39 @@
 #include "core/base/status_macros.h"
 #include "core/model/context.h"
 #include "core/model/device_round.h"
+#include "core/model/model.h"
 #include "core/ops/round_tables.h"
 #include "core/ops/tensor.h"
 #include "core/transformer/device_drafter.h"
+#include "core/transformer/network.h"
 #include "core/transformer/pass.h"
 #include "core/transformer/pass_input.h"
-#include "core/transformer/session.h"
+#include "core/transformer/sequence.h"
 #include "core/transformer/transformer.h"
 #include "core/transformer/workspace.h"
 
 namespace banyan {
 namespace {
 
-TransformerDrafterTraits TraitsOf(TransformerSession& session) {
-  const Transformer& model = session.model();
-  return {.backend = &model.backend(),
-          .used_vocab = model.outputs().all() ? model.options().used_vocab
-                                              : model.vocab_size(),
-          .columns = model.outputs().ByToken(model.vocab_size()),
-          .most_levels = model.context_limit(),
-          .longest_text = model.context_limit(),
-          .session = &session};
+TransformerDrafterTraits TraitsOf(TransformerSequence& sequence) {
+  const Network& network = sequence.network();
+  return {.backend = &network.backend(),
+          .used_vocab = network.outputs().all() ? network.options().used_vocab
+                                                : network.vocab_size(),
+          .columns = network.outputs().ByToken(network.vocab_size()),
+          .most_levels = network.context_limit(),
+          .longest_text = network.context_limit(),
+          .sequence = &sequence};
 }
 
 class ModelDrafter : public TransformerDrafter {
  public:
-  explicit ModelDrafter(TransformerSession& session)
-      : TransformerDrafter(TraitsOf(session)),
+  // Requires that `sequence` is the session's.
+  ModelDrafter(Session& session, TransformerSequence& sequence)
+      : TransformerDrafter(TraitsOf(sequence)),
         session_(session),
-        workspace_(std::make_shared<Workspace>(session.model().backend())) {}
+        sequence_(sequence),
+        workspace_(std::make_shared<Workspace>(sequence.network().backend())) {}
 
   absl::Status Join(const RoundTables& /*tables*/) override {
     return absl::OkStatus();
@@ -52,10 +56,9 @@ class ModelDrafter : public TransformerDrafter {
                                 int longest) override {
     DeviceRows here = rows;
     here.length.most = longest;
-    BANYAN_ASSIGN_OR_RETURN(
-        PassInput input,
-        InputOnDevice(session_.model(), session_, here, {}, workspace_));
-    TransformerPass pass(session_.model(), std::move(input));
+    BANYAN_ASSIGN_OR_RETURN(PassInput input,
+                            InputOnDevice(sequence_, here, {}, workspace_));
+    TransformerPass pass(sequence_.network(), std::move(input));
     BANYAN_RETURN_IF_ERROR(pass.Run());
     return pass.logits().Rows(rows.logits_from, rows.rows - rows.logits_from);
   }
@@ -65,14 +68,17 @@ class ModelDrafter : public TransformerDrafter {
   }
 
  private:
-  TransformerSession& session_;
+  Session& session_;
+  TransformerSequence& sequence_;
   const std::shared_ptr<Workspace> workspace_;
 };
 
 }  // namespace
 
-std::unique_ptr<DeviceDrafter> NewModelDrafter(TransformerSession& session) {
-  return std::make_unique<ModelDrafter>(session);
+std::unique_ptr<DeviceDrafter> NewModelDrafter(Session& session) {
+  TransformerSequence* const sequence = SequenceOf(&session);
+  if (sequence == nullptr) return nullptr;
+  return std::make_unique<ModelDrafter>(session, *sequence);
 }
 
 }  // namespace banyan

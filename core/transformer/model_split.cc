@@ -17,7 +17,7 @@
 #include "core/base/status_macros.h"
 #include "core/checkpoint/architecture.h"
 #include "core/device/ranks/communicator.h"
-#include "core/ops/backend.h"
+#include "core/ops/device_memory.h"
 #include "core/ops/tensor.h"
 
 namespace banyan {
@@ -59,7 +59,7 @@ Partition ModelSplit::Logits(int rows) const {
 }
 
 absl::Status ModelSplit::Gather(const Tensor& rows, const Partition& parts,
-                                Backend& backend) {
+                                DeviceMemory& memory) {
   if (whole()) return absl::OkStatus();
   Check(rows.columns == parts.size(), "a gather of other columns");
   const auto count = static_cast<std::size_t>(rows.rows);
@@ -78,16 +78,16 @@ absl::Status ModelSplit::Gather(const Tensor& rows, const Partition& parts,
   const std::size_t own = bytes_of(rank_);
   for (std::size_t row = 0; own > 0 && row < count; ++row)
     BANYAN_RETURN_IF_ERROR(
-        backend.Download(*rows.buffer, place(row, parts.of(rank_).first),
-                         absl::MakeSpan(mine_).subspan(row * own, own)));
+        memory.Download(*rows.buffer, place(row, parts.of(rank_).first),
+                        absl::MakeSpan(mine_).subspan(row * own, own)));
   BANYAN_RETURN_IF_ERROR(Exchange(sizes));
   const std::byte* from = all_.data();
   for (int rank = 0; rank < count_; ++rank) {
     const std::size_t size = bytes_of(rank);
     for (std::size_t row = 0; row < count; ++row, from += size)
       if (rank != rank_ && size > 0)
-        BANYAN_RETURN_IF_ERROR(backend.Upload(
-            {from, size}, *rows.buffer, place(row, parts.of(rank).first)));
+        BANYAN_RETURN_IF_ERROR(memory.Upload({from, size}, *rows.buffer,
+                                             place(row, parts.of(rank).first)));
   }
   return absl::OkStatus();
 }

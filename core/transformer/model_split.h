@@ -19,7 +19,7 @@
 #include "core/base/fnv1a.h"
 #include "core/checkpoint/architecture.h"
 #include "core/device/ranks/communicator.h"
-#include "core/ops/backend.h"
+#include "core/ops/device_memory.h"
 #include "core/ops/tensor.h"
 
 namespace banyan {
@@ -71,7 +71,7 @@ class ModelSplit {
   // Fills the columns of `rows` that other ranks have computed. The first
   // gather after Note compares what was noted: fails if ranks differ in it.
   absl::Status Gather(const Tensor& rows, const Partition& parts,
-                      Backend& backend);
+                      DeviceMemory& memory);
   // Extends the rows of AttentionMass, one per key head of this rank, by those
   // of the other ranks.
   absl::Status GatherMasses(std::vector<float>& masses, std::size_t chunks);

@@ -23,10 +23,10 @@
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
 #include "core/transformer/model_split.h"
+#include "core/transformer/network.h"
 #include "core/transformer/pass_input.h"
 #include "core/transformer/pass_scores.h"
-#include "core/transformer/session.h"
-#include "core/transformer/transformer.h"
+#include "core/transformer/sequence.h"
 #include "core/transformer/weights.h"
 #include "core/transformer/workspace.h"
 
@@ -39,11 +39,11 @@ bool Wants(const PassPart& part, int tap) {
 
 }  // namespace
 
-TransformerPass::TransformerPass(const Transformer& model, PassInput input)
-    : model_(model),
-      architecture_(model.architecture()),
-      backend_(model.backend()),
-      split_(model.split()),
+TransformerPass::TransformerPass(const Network& network, PassInput input)
+    : network_(network),
+      architecture_(network.architecture()),
+      backend_(network.backend()),
+      split_(network.split()),
       input_(std::move(input)) {}
 
 absl::Status TransformerPass::Run() {
@@ -55,7 +55,7 @@ absl::Status TransformerPass::RunLayers() {
   BANYAN_ASSIGN_OR_RETURN(
       normed_, input_.workspace->Matrix(Workspace::kNormed, input_.rows,
                                         architecture_.hidden_size));
-  const std::vector<RunLayer>& layers = input_.parts.front().session->layers();
+  const std::vector<RunLayer>& layers = input_.parts.front().sequence->layers();
   BANYAN_RETURN_IF_ERROR(Tap(static_cast<int>(input_.start)));
   for (std::size_t place = input_.start; place < input_.end; ++place) {
     BANYAN_RETURN_IF_ERROR(RunBlocks(place));
@@ -67,8 +67,8 @@ absl::Status TransformerPass::RunLayers() {
 // The streams that views keep.
 absl::Status TransformerPass::Keep() {
   for (const PassPart& part : input_.parts) {
-    if (part.on_device || input_.end < part.session->layers().size()) continue;
-    const Tensor kept = part.session->KeptRows(part.rows);
+    if (part.on_device || input_.end < part.sequence->layers().size()) continue;
+    const Tensor kept = part.sequence->KeptRows(part.rows);
     if (!kept.empty())
       BANYAN_RETURN_IF_ERROR(
           backend_.Copy({input_.stream.Rows(part.first_row, part.rows), kept}));
@@ -83,13 +83,13 @@ std::unique_ptr<Scores> TransformerPass::ScoresOf(const PassPart& part) const {
   std::vector<Tensor> taps;
   for (int place : part.taps)
     taps.push_back(taps_.at(place).Rows(part.first_row, part.rows));
-  return std::make_unique<PassScores>(model_, input_.workspace, logits,
+  return std::make_unique<PassScores>(network_, input_.workspace, logits,
                                       part.logits_from, std::move(taps));
 }
 
 absl::Status TransformerPass::ProjectBeside(const TransformerLayer& layer,
                                             const Tensor& projected) {
-  BANYAN_RETURN_IF_ERROR(PutBeside(model_, input_.stream, input_.beside));
+  BANYAN_RETURN_IF_ERROR(PutBeside(network_, input_.stream, input_.beside));
   if (architecture_.input.starts_normed)
     BANYAN_RETURN_IF_ERROR(backend_.Copy(
         {VectorSide(architecture_, input_.beside), input_.stream}));
@@ -105,24 +105,24 @@ NormArgs TransformerPass::Normed(const RowVector& weight,
 }
 
 absl::Status TransformerPass::RunBlocks(std::size_t place) {
-  const RunLayer& run = input_.parts.front().session->layers()[place];
+  const RunLayer& run = input_.parts.front().sequence->layers()[place];
   const TransformerLayer& layer =
-      *model_.weights().layers[static_cast<std::size_t>(run.layer)];
+      *network_.weights().layers[static_cast<std::size_t>(run.layer)];
   if (run.attention) BANYAN_RETURN_IF_ERROR(RunAttention(place));
   return run.feed_forward ? FeedForward(layer) : absl::OkStatus();
 }
 
 absl::Status TransformerPass::RunAttention(std::size_t place) {
-  const int number = input_.parts.front().session->layers()[place].layer;
+  const int number = input_.parts.front().sequence->layers()[place].layer;
   const TransformerLayer& layer =
-      *model_.weights().layers[static_cast<std::size_t>(number)];
+      *network_.weights().layers[static_cast<std::size_t>(number)];
   BANYAN_ASSIGN_OR_RETURN(
       Tensor attended,
       input_.workspace->Matrix(Workspace::kAttended, input_.rows,
                                split_.queries().size()));
   if (split_.heads() == 0) {
     for (const PassPart& part : input_.parts)
-      BANYAN_RETURN_IF_ERROR(part.session->SeePrefix(place, {}));
+      BANYAN_RETURN_IF_ERROR(part.sequence->SeePrefix(place, {}));
     return AddToStream({.x = attended,
                         .weight = layer.output.get(),
                         .bias = layer.output_bias.view()},
@@ -151,8 +151,8 @@ absl::Status TransformerPass::RunAttention(std::size_t place) {
 absl::Status TransformerPass::Attend(std::size_t place, const Tensor& projected,
                                      const Tensor& attended) {
   const auto number = static_cast<std::size_t>(
-      input_.parts.front().session->layers()[place].layer);
-  const TransformerLayer& layer = *model_.weights().layers[number];
+      input_.parts.front().sequence->layers()[place].layer);
+  const TransformerLayer& layer = *network_.weights().layers[number];
   const LayerSources& facts = architecture_.layers[number];
   const int size = architecture_.head_dim;
   const int queries = split_.heads() * size;
@@ -172,17 +172,17 @@ absl::Status TransformerPass::Attend(std::size_t place, const Tensor& projected,
   std::vector<AttentionArgs> attentions;
   const int first_query = split_.mine(split_.queries()).first;
   for (const PassPart& part : input_.parts) {
-    TransformerSession& session = *part.session;
+    TransformerSequence& sequence = *part.sequence;
     const Tensor rows = projected.Rows(part.first_row, part.rows);
     stores.push_back({rows.Columns(queries, keys),
                       rows.Columns(queries + keys, keys),
-                      &session.pending_cache(place),
+                      &sequence.pending_cache(place),
                       part.pending_slot + part.first_pending, part.length});
     attentions.push_back({.queries = rows.Columns(0, queries),
                           .heads = split_.heads(),
-                          .prefix = &session.prefix_cache(place),
+                          .prefix = &sequence.prefix_cache(place),
                           .committed = part.committed,
-                          .pending = &session.pending_cache(place),
+                          .pending = &sequence.pending_cache(place),
                           .pending_slot = part.pending_slot,
                           .first_pending = part.first_pending,
                           .visible = part.visible,
@@ -194,8 +194,8 @@ absl::Status TransformerPass::Attend(std::size_t place, const Tensor& projected,
   }
   BANYAN_RETURN_IF_ERROR(backend_.RotateStore(turn_queries, turn_keys, stores));
   for (const PassPart& part : input_.parts)
-    BANYAN_RETURN_IF_ERROR(
-        part.session->SeePrefix(place, turn_queries.x.Rows(part.first_row, 1)));
+    BANYAN_RETURN_IF_ERROR(part.sequence->SeePrefix(
+        place, turn_queries.x.Rows(part.first_row, 1)));
   return AddToStream({.x = attended,
                       .weight = layer.output.get(),
                       .bias = layer.output_bias.view(),
@@ -272,7 +272,7 @@ absl::Status TransformerPass::Head() {
   };
   if (std::none_of(input_.parts.begin(), input_.parts.end(), wanted))
     return absl::OkStatus();
-  const TransformerWeights& weights = model_.weights();
+  const TransformerWeights& weights = network_.weights();
   if (weights.final_norm.size == 0)
     normed_ = input_.stream;
   else
@@ -281,19 +281,19 @@ absl::Status TransformerPass::Head() {
   taps_[kAfterFinalNorm] = normed_;  // nothing changes it any more
   BANYAN_ASSIGN_OR_RETURN(
       logits_, input_.workspace->Matrix(Workspace::kLogits, input_.rows,
-                                        model_.logits()));
+                                        network_.logits()));
   // Neighbours that want logits share the reading of the head.
   int first = 0;
   int end = 0;
   const auto multiply = [&]() -> absl::Status {
     if (end == first) return absl::OkStatus();
     const Tensor y = logits_.Rows(first, end - first);
-    const Partition parts = split_.Logits(model_.logits());
+    const Partition parts = split_.Logits(network_.logits());
     const Stretch mine = split_.mine(parts);
     if (mine.count > 0)
       BANYAN_RETURN_IF_ERROR(
           backend_.Linear({.x = normed_.Rows(first, end - first),
-                           .weight = model_.head_part(),
+                           .weight = network_.head_part(),
                            .bias = {},
                            .y = y.Columns(mine.first, mine.count)}));
     return split_.Gather(y, parts, backend_);

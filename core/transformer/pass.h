@@ -1,6 +1,6 @@
-// TransformerPass: one pass of the graph over the rows of several sessions. The
-// graph is the decoder of every family; Architecture states how the families
-// differ.
+// TransformerPass runs one pass of the graph over the rows of several
+// sequences. The graph is the decoder of every family; Architecture states how
+// the families differ.
 #ifndef BANYAN_CORE_TRANSFORMER_PASS_H_
 #define BANYAN_CORE_TRANSFORMER_PASS_H_
 
@@ -16,8 +16,8 @@
 #include "core/ops/norm.h"
 #include "core/ops/tensor.h"
 #include "core/transformer/model_split.h"
+#include "core/transformer/network.h"
 #include "core/transformer/pass_input.h"
-#include "core/transformer/transformer.h"
 #include "core/transformer/weights.h"
 
 namespace banyan {
@@ -26,10 +26,10 @@ namespace banyan {
 // input's workspace.
 class TransformerPass {
  public:
-  TransformerPass(const Transformer& model, PassInput input);
+  TransformerPass(const Network& network, PassInput input);
 
   // Runs the layers, then the output head. Stores the rows' keys and values in
-  // the sessions' caches, beyond what they count as pending.
+  // the sequences' caches, beyond what they count as pending.
   absl::Status Run();
   // The layers alone.
   absl::Status RunLayers();
@@ -61,7 +61,7 @@ class TransformerPass {
   absl::Status Tap(int place);
   absl::Status Head();
 
-  const Transformer& model_;
+  const Network& network_;
   const Architecture& architecture_;
   Backend& backend_;
   ModelSplit& split_;

@@ -1,5 +1,5 @@
-// PassInput: the rows of a pass and what they start from. Made of a batch, of a
-// device's rows, or of what views of the sessions have computed.
+// PassInput has the rows of a pass and what they start from. It is made of
+// batches or of a device's rows.
 #ifndef BANYAN_CORE_TRANSFORMER_PASS_INPUT_H_
 #define BANYAN_CORE_TRANSFORMER_PASS_INPUT_H_
 
@@ -15,16 +15,32 @@
 #include "core/ops/norm.h"
 #include "core/ops/round_tables.h"
 #include "core/ops/tensor.h"
-#include "core/transformer/session.h"
-#include "core/transformer/transformer.h"
+#include "core/transformer/network.h"
+#include "core/transformer/sequence.h"
 #include "core/transformer/weights.h"
 #include "core/transformer/workspace.h"
 
 namespace banyan {
 
-// One session's rows.
+// Says what a request's sessions are here: its own `session` and `done.view`
+// are not read.
+struct SequenceRequest {
+  const ScoreRequest* of;
+  TransformerSequence* sequence;
+  // The view's rows are done (DoneRows). Null: no rows are.
+  TransformerSequence* view = nullptr;
+};
+
+// Neighbouring rows of a request's batch.
+struct BatchRun {
+  const SequenceRequest* request;
+  int from = 0;
+  int rows = 0;
+};
+
+// One sequence's rows.
 struct PassPart {
-  TransformerSession* session;
+  TransformerSequence* sequence;
   int rows = 0;
   std::vector<int> taps = {};
   int logits_from = 0;
@@ -41,9 +57,9 @@ struct PassPart {
 };
 
 struct PassInput {
-  std::vector<PassPart> parts;  // whose sessions run the same layers
+  std::vector<PassPart> parts;  // whose sequences run the same layers
   int rows = 0;
-  // The layers to run, by place among those of the sessions.
+  // The layers to run, by place among those of the sequences.
   std::size_t start = 0;
   std::size_t end = 0;
   Tensor stream;
@@ -53,22 +69,28 @@ struct PassInput {
   std::shared_ptr<Workspace> others = nullptr;  // of rows that are copied
 };
 
-// The first of its session's layers to run for a request. Earlier layers are
-// taken from the view's saved hidden states.
-std::size_t StartOf(const ScoreRequest& request);
+// Returns a run for each request, its whole batch.
+std::vector<BatchRun> WholeBatches(
+    absl::Span<const SequenceRequest* const> requests);
 
-// The rows of the requests, from their tokens and vectors. Makes room in the
-// sessions' caches, beyond what they count as pending.
-absl::StatusOr<PassInput> InputOfBatch(
-    const Transformer& model, absl::Span<const ScoreRequest* const> requests);
-// The rows of requests that go on from views after the same layer: a pass of
-// the first layers computes the rows that no view has.
-absl::StatusOr<PassInput> InputFromViews(
-    const Transformer& model, absl::Span<const ScoreRequest* const> requests);
-// The same of rows on the device, with ops alone; the workspace has room once
-// it has been done.
-absl::StatusOr<PassInput> InputOnDevice(const Transformer& model,
-                                        TransformerSession& session,
+// Says what a pass over runs of batches computes.
+struct BatchPassOptions {
+  std::size_t end = 0;  // as in PassInput
+  // Whether taps and logits are wanted; the runs are whole batches then.
+  bool scores = true;
+  // Whether the rows start from their tokens and vectors, or the stream is
+  // memory alone.
+  bool embeds = true;
+};
+
+// Returns the rows of the runs. Makes room in the sequences' caches, beyond
+// what they count as pending.
+absl::StatusOr<PassInput> InputOfRuns(const Network& network,
+                                      std::vector<BatchRun> runs,
+                                      const BatchPassOptions& options);
+// Returns the same of rows on the device, with ops alone. The workspace has
+// room once that has been done.
+absl::StatusOr<PassInput> InputOnDevice(TransformerSequence& sequence,
                                         const DeviceRows& rows,
                                         std::vector<int> taps,
                                         std::shared_ptr<Workspace> workspace);
@@ -79,7 +101,7 @@ NormArgs NormOf(const Architecture& architecture, const Tensor& x,
                 const RowVector& weight, const RowVector& bias,
                 const Tensor& y);
 Tensor VectorSide(const Architecture& architecture, const Tensor& beside);
-absl::Status PutBeside(const Transformer& model, const Tensor& stream,
+absl::Status PutBeside(const Network& network, const Tensor& stream,
                        const Tensor& beside);
 
 }  // namespace banyan

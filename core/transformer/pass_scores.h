@@ -16,7 +16,7 @@
 #include "core/prob/distribution.h"
 #include "core/prob/logits.h"
 #include "core/prob/sampling_rule.h"
-#include "core/transformer/transformer.h"
+#include "core/transformer/network.h"
 #include "core/transformer/workspace.h"
 
 namespace banyan {
@@ -25,16 +25,16 @@ namespace banyan {
 // part's scores are gone.
 class PassScores : public Scores {
  public:
-  PassScores(const Transformer& model, std::shared_ptr<Workspace> workspace,
+  PassScores(const Network& network, std::shared_ptr<Workspace> workspace,
              Tensor logits, int logits_from, std::vector<Tensor> taps)
-      : model_(model),
+      : network_(network),
         workspace_(std::move(workspace)),
         logits_(logits),
         logits_from_(logits_from),
         taps_(std::move(taps)) {}
 
   int vocab_size() const override {
-    return model_.outputs().all() ? model_.logits() : model_.vocab_size();
+    return network_.outputs().all() ? network_.logits() : network_.vocab_size();
   }
   absl::Status Read(int row, std::vector<double>& logits) const override;
   absl::StatusOr<Distribution> Law(
@@ -46,10 +46,10 @@ class PassScores : public Scores {
 
  private:
   LogitRow Logits(int row) const;
-  // Those of the model's output tokens, in their order.
+  // Reads the logits of the network's output tokens, in their order.
   absl::Status ReadSome(int row, std::vector<double>& logits) const;
 
-  const Transformer& model_;
+  const Network& network_;
   std::shared_ptr<Workspace> workspace_;
   Tensor logits_;
   int logits_from_;

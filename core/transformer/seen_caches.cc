@@ -11,6 +11,7 @@
 #include "core/model/seen_text.h"
 #include "core/ops/attention_mass.h"
 #include "core/ops/backend.h"
+#include "core/ops/device_ops.h"
 #include "core/ops/kv_cache.h"
 #include "core/ops/owned_tensor.h"
 #include "core/transformer/model_split.h"
@@ -71,7 +72,7 @@ absl::Status SeenCaches::Choose(std::size_t place, AttentionMassArgs row,
 }
 
 absl::Status SeenCaches::Follow(std::size_t place, const KvCache& committed,
-                                int length, Backend& backend) {
+                                int length, DeviceOps& ops) {
   Part& part = parts_[place];
   if (part.followed == length) return absl::OkStatus();
   std::vector<int> slots = SeenSlots(seen_, part.chunks, length);
@@ -83,11 +84,11 @@ absl::Status SeenCaches::Follow(std::size_t place, const KvCache& committed,
     // Room for the text to grow in.
     const int room = static_cast<int>(slots.size()) + seen_.latest / 4 + 64;
     if (static_cast<int>(slots.size()) > part.cache.capacity)
-      BANYAN_RETURN_IF_ERROR(backend.ReserveKv(part.cache, room, kept));
-    BANYAN_RETURN_IF_ERROR(backend.MoveKv({.cache = &part.cache,
-                                           .slots = missing,
-                                           .first_slot = kept,
-                                           .from = &committed}));
+      BANYAN_RETURN_IF_ERROR(ops.ReserveKv(part.cache, room, kept));
+    BANYAN_RETURN_IF_ERROR(ops.MoveKv({.cache = &part.cache,
+                                       .slots = missing,
+                                       .first_slot = kept,
+                                       .from = &committed}));
   }
   part.slots = std::move(slots);
   part.followed = length;

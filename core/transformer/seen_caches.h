@@ -10,6 +10,7 @@
 #include "core/model/seen_text.h"
 #include "core/ops/attention_mass.h"
 #include "core/ops/backend.h"
+#include "core/ops/device_ops.h"
 #include "core/ops/kv_cache.h"
 #include "core/transformer/model_split.h"
 
@@ -35,7 +36,7 @@ class SeenCaches {
   // Copies what is seen of the layer's `length` slots and not here yet. Where
   // chunks are to be chosen, after that.
   absl::Status Follow(std::size_t place, const KvCache& committed, int length,
-                      Backend& backend);
+                      DeviceOps& ops);
 
  private:
   struct Part {

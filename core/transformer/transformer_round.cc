@@ -18,10 +18,10 @@
 #include "core/ops/tensor.h"
 #include "core/prob/round_plan.h"
 #include "core/transformer/device_drafter.h"
+#include "core/transformer/network.h"
 #include "core/transformer/pass.h"
 #include "core/transformer/pass_input.h"
-#include "core/transformer/session.h"
-#include "core/transformer/transformer.h"
+#include "core/transformer/sequence.h"
 #include "core/transformer/workspace.h"
 
 namespace banyan {
@@ -33,16 +33,16 @@ constexpr int kLeastBucket = 256;
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<DeviceRound>> TransformerRound::Create(
-    TransformerSession& session, const RoundPlan& plan,
+    TransformerSequence& sequence, const RoundPlan& plan,
     std::unique_ptr<TransformerDrafter> drafter) {
-  const Transformer& model = session.model();
-  if (drafter != nullptr && drafter->traits().backend != &model.backend())
+  const Network& network = sequence.network();
+  if (drafter != nullptr && drafter->traits().backend != &network.backend())
     return absl::UnimplementedError("a drafter on another device");
   auto round =
-      absl::WrapUnique(new TransformerRound(session, std::move(drafter)));
+      absl::WrapUnique(new TransformerRound(sequence, std::move(drafter)));
   RoundTablesOptions options = {.plan = plan,
-                                .vocab_size = model.vocab_size(),
-                                .used_vocab = model.options().used_vocab};
+                                .vocab_size = network.vocab_size(),
+                                .used_vocab = network.options().used_vocab};
   if (round->drafter_ != nullptr) {
     const TransformerDrafterTraits& traits = round->drafter_->traits();
     options.draft_used_vocab = traits.used_vocab;
@@ -51,22 +51,22 @@ absl::StatusOr<std::unique_ptr<DeviceRound>> TransformerRound::Create(
     options.law_by_depth = traits.law_by_depth;
     options.most_levels = traits.most_levels;
   }
-  BANYAN_ASSIGN_OR_RETURN(round->tables_, model.backend().NewRound(options));
+  BANYAN_ASSIGN_OR_RETURN(round->tables_, network.backend().NewRound(options));
   if (round->drafter_ != nullptr)
     BANYAN_RETURN_IF_ERROR(round->drafter_->Join(*round->tables_));
   return round;
 }
 
-TransformerRound::TransformerRound(TransformerSession& session,
+TransformerRound::TransformerRound(TransformerSequence& sequence,
                                    std::unique_ptr<TransformerDrafter> drafter)
-    : session_(session),
+    : sequence_(sequence),
       drafter_(std::move(drafter)),
-      draft_session_(drafter_ == nullptr ? nullptr
-                                         : drafter_->traits().session) {}
+      draft_sequence_(drafter_ == nullptr ? nullptr
+                                          : drafter_->traits().sequence) {}
 
 int TransformerRound::longest_text() const {
   const int levels = static_cast<int>(tables_->widths().size());
-  int longest = session_.model().context_limit() - levels;
+  int longest = sequence_.network().context_limit() - levels;
   if (drafter_ != nullptr)
     longest = std::min(longest, drafter_->traits().longest_text + 1 - levels);
   return longest;
@@ -78,13 +78,13 @@ int TransformerRound::shortest_text() const {
 
 absl::Status TransformerRound::Begin(const Context& context) {
   bucket_ = 0;  // rounds without it may have moved the caches
-  BANYAN_RETURN_IF_ERROR(session_.Commit({}));
+  BANYAN_RETURN_IF_ERROR(sequence_.Commit({}));
   if (drafter_ != nullptr) BANYAN_RETURN_IF_ERROR(drafter_->Begin(context));
-  const int draft = draft_session_ == nullptr ? 0 : draft_session_->length();
+  const int draft = draft_sequence_ == nullptr ? 0 : draft_sequence_->length();
   return tables_->Begin({.text = context.tokens,
                          .prompt = context.prompt,
                          .round = context.round},
-                        session_.length(), draft);
+                        sequence_.length(), draft);
 }
 
 absl::Status TransformerRound::GrowBucket() {
@@ -98,12 +98,13 @@ absl::Status TransformerRound::GrowBucket() {
   bucket_ = 0;
   // What the last round scored can be read until the next one is through.
   workspace_ = std::make_shared<Workspace>(backend());
-  const int longest = std::min(bucket, session_.model().context_limit());
+  const int longest = std::min(bucket, sequence_.network().context_limit());
   const int rows = tables_->target_rows().rows;
-  BANYAN_RETURN_IF_ERROR(session_.Reserve(longest - session_.length() + rows));
-  if (draft_session_ != nullptr)
-    BANYAN_RETURN_IF_ERROR(draft_session_->Reserve(
-        longest - draft_session_->length() + tables_->all_draft_rows()));
+  BANYAN_RETURN_IF_ERROR(
+      sequence_.Reserve(longest - sequence_.length() + rows));
+  if (draft_sequence_ != nullptr)
+    BANYAN_RETURN_IF_ERROR(draft_sequence_->Reserve(
+        longest - draft_sequence_->length() + tables_->all_draft_rows()));
   bucket_ = longest;
   return absl::OkStatus();
 }
@@ -123,16 +124,16 @@ absl::Status TransformerRound::Ask() {
   BANYAN_ASSIGN_OR_RETURN(
       PassInput input,
       InputOnDevice(
-          session_.model(), session_, rows,
+          sequence_, rows,
           drafter_ == nullptr ? std::vector<int>() : drafter_->traits().taps,
           workspace_));
-  TransformerPass pass(session_.model(), std::move(input));
+  TransformerPass pass(sequence_.network(), std::move(input));
   BANYAN_RETURN_IF_ERROR(pass.Run());
   scores_ = pass.ScoresOf(pass.input().parts.front());
   BANYAN_RETURN_IF_ERROR(tables_->Verify(pass.logits()));
   std::vector<KvCache*> draft;
-  if (draft_session_ != nullptr) draft = draft_session_->caches();
-  BANYAN_RETURN_IF_ERROR(tables_->Keep(session_.caches(), draft));
+  if (draft_sequence_ != nullptr) draft = draft_sequence_->caches();
+  BANYAN_RETURN_IF_ERROR(tables_->Keep(sequence_.caches(), draft));
   return drafter_ == nullptr ? absl::OkStatus()
                              : drafter_->Take(pass, tables_->kept_rows());
 }
@@ -149,9 +150,9 @@ absl::StatusOr<RoundFindings> TransformerRound::Run() {
     BANYAN_RETURN_IF_ERROR(Ask());
   asked_ = true;
   BANYAN_ASSIGN_OR_RETURN(RoundFindings findings, tables_->Read());
-  session_.Settle(tables_->target_length());
-  if (draft_session_ != nullptr)
-    draft_session_->Settle(tables_->draft_length());
+  sequence_.Settle(tables_->target_length());
+  if (draft_sequence_ != nullptr)
+    draft_sequence_->Settle(tables_->draft_length());
   return findings;
 }
 

@@ -1,4 +1,4 @@
-// TransformerRound: a device's rounds of one session of a transformer.
+// TransformerRound runs a device's rounds of one sequence of a transformer.
 //
 // The first round enqueues the steps one by one, and the second records them.
 // Later rounds replay the recording with one call, until the text outgrows the
@@ -18,7 +18,7 @@
 #include "core/ops/round_tables.h"
 #include "core/prob/round_plan.h"
 #include "core/transformer/device_drafter.h"
-#include "core/transformer/session.h"
+#include "core/transformer/sequence.h"
 #include "core/transformer/workspace.h"
 
 namespace banyan {
@@ -28,7 +28,7 @@ class TransformerRound : public DeviceRound {
   // `drafter` is null for a plan of the root alone. Unimplemented if the device
   // has no counterparts of the plan, or the drafter is on another device.
   static absl::StatusOr<std::unique_ptr<DeviceRound>> Create(
-      TransformerSession& session, const RoundPlan& plan,
+      TransformerSequence& sequence, const RoundPlan& plan,
       std::unique_ptr<TransformerDrafter> drafter);
 
   absl::Status Begin(const Context& context) override;
@@ -41,18 +41,18 @@ class TransformerRound : public DeviceRound {
   }
 
  private:
-  TransformerRound(TransformerSession& session,
+  TransformerRound(TransformerSequence& sequence,
                    std::unique_ptr<TransformerDrafter> drafter);
 
-  Backend& backend() const { return session_.model().backend(); }
+  Backend& backend() const { return sequence_.network().backend(); }
   // Room for a longer text, once the bucket is too short.
   absl::Status GrowBucket();
   // Every step of a round.
   absl::Status Ask();
 
-  TransformerSession& session_;
+  TransformerSequence& sequence_;
   const std::unique_ptr<TransformerDrafter> drafter_;
-  TransformerSession* const draft_session_;  // null: it has none
+  TransformerSequence* const draft_sequence_;  // null: it has none
   std::shared_ptr<Workspace> workspace_;
   std::unique_ptr<RoundTables> tables_;
   std::unique_ptr<Scores> scores_;

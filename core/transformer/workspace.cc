@@ -11,7 +11,7 @@
 #include "absl/types/span.h"
 #include "core/base/status_macros.h"
 #include "core/device/buffer.h"
-#include "core/ops/backend.h"
+#include "core/ops/device_memory.h"
 #include "core/ops/tensor.h"
 
 namespace banyan {
@@ -41,7 +41,7 @@ absl::StatusOr<Ints> Workspace::List(Place place,
       values.size() * sizeof(int));
   std::unique_ptr<Buffer>& buffer = buffers_[place];
   BANYAN_RETURN_IF_ERROR(MakeRoom(buffer, bytes.size()));
-  BANYAN_RETURN_IF_ERROR(backend_.Upload(bytes, *buffer, 0));
+  BANYAN_RETURN_IF_ERROR(memory_.Upload(bytes, *buffer, 0));
   return Ints{buffer.get(), 0, static_cast<int>(values.size())};
 }
 
@@ -49,14 +49,14 @@ absl::Status Workspace::MakeRoom(std::unique_ptr<Buffer>& buffer,
                                  std::size_t bytes) {
   const std::size_t before = buffer == nullptr ? 0 : buffer->bytes();
   if (before >= bytes && buffer != nullptr) return absl::OkStatus();
-  BANYAN_ASSIGN_OR_RETURN(buffer, backend_.Allocate(bytes));
+  BANYAN_ASSIGN_OR_RETURN(buffer, memory_.Allocate(bytes));
   bytes_ += buffer->bytes() - before;
   return absl::OkStatus();
 }
 
-std::unique_ptr<Workspace> Workspaces::Take(Backend& backend) {
+std::unique_ptr<Workspace> Workspaces::Take(DeviceMemory& memory) {
   const std::lock_guard<std::mutex> lock(turn_);
-  if (free_.empty()) return std::make_unique<Workspace>(backend);
+  if (free_.empty()) return std::make_unique<Workspace>(memory);
   std::unique_ptr<Workspace> workspace = std::move(free_.back());
   free_.pop_back();
   return workspace;

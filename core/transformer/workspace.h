@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/device/buffer.h"
-#include "core/ops/backend.h"
+#include "core/ops/device_memory.h"
 #include "core/ops/tensor.h"
 
 namespace banyan {
@@ -33,7 +33,7 @@ class Workspace {
     kPlaces,
   };
 
-  explicit Workspace(Backend& backend) : backend_(backend) {}
+  explicit Workspace(DeviceMemory& memory) : memory_(memory) {}
 
   // A matrix in `place`; what it held is lost.
   absl::StatusOr<Tensor> Matrix(Place place, int rows, int columns);
@@ -51,7 +51,7 @@ class Workspace {
   // Replaces `buffer` unless it has at least `bytes` bytes.
   absl::Status MakeRoom(std::unique_ptr<Buffer>& buffer, std::size_t bytes);
 
-  Backend& backend_;
+  DeviceMemory& memory_;
   std::array<std::unique_ptr<Buffer>, kPlaces> buffers_;
   std::vector<std::unique_ptr<Buffer>> kept_;
   std::size_t bytes_ = 0;
@@ -60,7 +60,7 @@ class Workspace {
 // Workspaces that nobody uses at the moment. Safe for concurrent use.
 class Workspaces {
  public:
-  std::unique_ptr<Workspace> Take(Backend& backend);
+  std::unique_ptr<Workspace> Take(DeviceMemory& memory);
   void Return(std::unique_ptr<Workspace> workspace);
 
   // Of those that nobody uses at the moment.

@@ -23,6 +23,7 @@
 #include "core/pack/pack_file.h"
 #include "core/tokenizer/tokenizer.h"
 #include "core/transformer/model_split.h"
+#include "core/transformer/network.h"
 #include "core/transformer/transformer.h"
 #include "experiments/plan/model_spec.h"
 
@@ -74,24 +75,24 @@ std::string GrownNote(const Model& model) {
 }
 
 std::size_t CacheBytesPerToken(const Model& model) {
-  const auto* transformer = dynamic_cast<const Transformer*>(&model);
-  if (transformer == nullptr) return 0;
-  const Architecture& architecture = transformer->architecture();
+  const Network* const network = model.facets().network;
+  if (network == nullptr) return 0;
+  const Architecture& architecture = network->architecture();
   const auto numbers =  // a key and a value
-      2 * static_cast<std::size_t>(transformer->split().kv_heads()) *
+      2 * static_cast<std::size_t>(network->split().kv_heads()) *
       static_cast<std::size_t>(architecture.head_dim);
   return architecture.layers.size() * numbers * sizeof(float);
 }
 
 PassGathers GathersOf(const Model& model) {
-  const auto* transformer = dynamic_cast<const Transformer*>(&model);
-  if (transformer == nullptr) return {};
-  const ModelSplit& split = transformer->split();
-  const int layers = transformer->layers();
+  const Network* const network = model.facets().network;
+  if (network == nullptr) return {};
+  const ModelSplit& split = network->split();
+  const int layers = network->layers();
   const double layer = double{1} * split.queries().size() +
                        2.0 * split.hidden().size() + split.inner().size();
   return {.gathers = 4 * layers + 1,
-          .row_bytes = (layers * layer + transformer->logits()) *
+          .row_bytes = (layers * layer + network->logits()) *
                        static_cast<double>(sizeof(float))};
 }
 
@@ -137,8 +138,9 @@ absl::StatusOr<LoadedModel> LoadModel(const ModelSpec& spec,
   }
   BANYAN_ASSIGN_OR_RETURN(
       loaded.model,
-      Transformer::Load(*checkpoint, options, std::move(backend), {},
-                        dynamic_cast<const Transformer*>(resident)));
+      Transformer::Load(
+          *checkpoint, options, std::move(backend), {},
+          resident == nullptr ? nullptr : resident->facets().network));
   return loaded;
 }
 

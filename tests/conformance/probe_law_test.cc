@@ -79,9 +79,7 @@ class KeptText : public Session {
 class MaskedByPosition : public Model {
  public:
   explicit MaskedByPosition(std::shared_ptr<TableModel> table)
-      : table_(std::move(table)) {}
-  int vocab_size() const override { return table_->vocab_size(); }
-  int context_limit() const override { return table_->context_limit(); }
+      : Model(table->shape()), table_(std::move(table)) {}
   std::unique_ptr<Session> NewSession() const override {
     return std::make_unique<KeptText>();
   }

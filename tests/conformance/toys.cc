@@ -94,11 +94,16 @@ class StatedSession : public Session {
   std::unique_ptr<Session> table_;
 };
 
+ModelShape WithHiddenSize(ModelShape shape) {
+  shape.hidden_size = 2;
+  return shape;
+}
+
 class Stated : public TableModel {
  public:
-  explicit Stated(const TableModel& model) : TableModel(model) {}
+  explicit Stated(const TableModel& model)
+      : TableModel(WithHiddenSize(model.shape()), model) {}
 
-  int hidden_size() const override { return 2; }
   std::unique_ptr<Session> NewSession() const override {
     return std::make_unique<StatedSession>(TableModel::NewSession());
   }

@@ -212,10 +212,8 @@ TEST(Batch, TellsTimesOfPrefillsAndRoundsAlone) {
 class Counted : public Model {
  public:
   explicit Counted(std::shared_ptr<TableModel> model)
-      : model_(std::move(model)) {}
+      : Model(model->shape()), model_(std::move(model)) {}
 
-  int vocab_size() const override { return model_->vocab_size(); }
-  int context_limit() const override { return model_->context_limit(); }
   std::unique_ptr<Session> NewSession() const override {
     return model_->NewSession();
   }

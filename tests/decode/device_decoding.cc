@@ -68,8 +68,8 @@ absl::StatusOr<Decoder> DecoderOf(const Models& models,
     absl::string_view name = setting.drafter;
     std::vector<TokenId> some;  // tokens that it has logits for; none: all
     if (absl::ConsumeSuffix(&name, kTrimmed))
-      for (TokenId token = 1; token < models.target->options().used_vocab;
-           token += 2)
+      for (TokenId token = 1;
+           token < models.target->network().options().used_vocab; token += 2)
         some.push_back(token);
     if (name == "medusa") {
       std::shared_ptr<const MedusaHeads> heads = models.heads;

@@ -101,10 +101,11 @@ class LateModel : public Model {
  public:
   LateModel(std::shared_ptr<TableModel> table, const Costs& costs,
             LateDevice& device)
-      : table_(std::move(table)), costs_(costs), device_(device) {}
+      : Model(table->shape()),
+        table_(std::move(table)),
+        costs_(costs),
+        device_(device) {}
 
-  int vocab_size() const override { return table_->vocab_size(); }
-  int context_limit() const override { return table_->context_limit(); }
   std::unique_ptr<Session> NewSession() const override {
     return std::make_unique<LateSession>(table_->NewSession(), costs_, device_);
   }

@@ -111,11 +111,7 @@ INSTANTIATE_TEST_SUITE_P(Drafters, UnmergedOnShipped,
 class Counting : public Model {
  public:
   explicit Counting(std::shared_ptr<Transformer> model)
-      : model_(std::move(model)) {}
-  int vocab_size() const override { return model_->vocab_size(); }
-  int context_limit() const override { return model_->context_limit(); }
-  int layers() const override { return model_->layers(); }
-  int hidden_size() const override { return model_->hidden_size(); }
+      : Model(model->shape()), model_(std::move(model)) {}
   std::unique_ptr<Session> NewSession() const override {
     return model_->NewSession();
   }

@@ -323,6 +323,20 @@ class CallsTest(unittest.TestCase):
                 self.assertEqual([], breaches({"tree/a.cc": line + "\n"}))
 
 
+class CirclesTest(unittest.TestCase):
+
+    def test_units_of_an_ordered_folder_form_no_circle(self):
+        layers = LAYERS.partition("[ordered]")[0] + "[ordered]\ncore/prob:\n"
+        chain = {"core/prob/a.h": include("core/prob/b.h"),
+                 "core/prob/a.cc": include("core/prob/a.h"),
+                 "core/prob/b.h": "", "core/prob/b.cc": ""}
+        self.assertEqual(breaches(chain, layers), [])
+        ring = chain | {"core/prob/b.cc": include("core/prob/a.h")}
+        self.assertEqual(len(breaches(ring, layers)), 1)
+        self.assertIn("core/prob", breaches(ring, layers)[0])
+        self.assertEqual(breaches(ring), [])
+
+
 class PatternsTest(unittest.TestCase):
 
     LAYERS = ("[folders]\ncore/ops:\ndrafters:\n"

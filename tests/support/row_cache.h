@@ -19,12 +19,8 @@ namespace banyan {
 // repeatedly, in one thread.
 class RowCache : public Model {
  public:
-  explicit RowCache(const Model& model) : model_(model) {}
+  explicit RowCache(const Model& model) : Model(model.shape()), model_(model) {}
 
-  int vocab_size() const override { return model_.vocab_size(); }
-  int context_limit() const override { return model_.context_limit(); }
-  int layers() const override { return model_.layers(); }
-  int hidden_size() const override { return model_.hidden_size(); }
   std::unique_ptr<Session> NewSession() const override;
   absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
       absl::Span<const ScoreRequest> requests) const override;

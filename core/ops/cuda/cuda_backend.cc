@@ -35,7 +35,6 @@
 #include "core/ops/cuda/cuda_round.h"
 #include "core/ops/cuda/cuda_weight.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
-#include "core/ops/cuda/launch_of.h"
 #include "core/ops/cuda/staging.h"
 #include "core/ops/embed.h"
 #include "core/ops/gauge.h"
@@ -223,7 +222,7 @@ absl::Status CudaBackend::MultiplyRows(const LinearLaunch& launch) {
               static_cast<std::size_t>(weight.stride) * sizeof(std::uint16_t)));
   kernels_.round_rows(*device_,
                       {.x = launch.x, .y = x, .stride = weight.stride});
-  const bool biased = launch.bias.rows > 0;
+  const bool biased = !launch.bias.empty();
   if (biased)
     kernels_.start_rows(
         *device_, {.bias = launch.bias, .y = launch.y, .add = launch.add});
@@ -231,8 +230,8 @@ absl::Status CudaBackend::MultiplyRows(const LinearLaunch& launch) {
                      .x_stride = weight.stride,
                      .weight = weight.numbers,
                      .weight_stride = weight.stride,
-                     .y = launch.y.numbers,
-                     .y_stride = launch.y.stride,
+                     .y = NumbersOf(launch.y),
+                     .y_stride = static_cast<std::int64_t>(launch.y.stride),
                      .rows = launch.x.rows,
                      .columns = weight.columns,
                      .outputs = weight.rows,
@@ -256,23 +255,23 @@ absl::Status CudaBackend::Embed(const EmbedArgs& args) {
   kernels_.embed(
       *device_, {.ids = ListOf(args.ids, static_cast<std::size_t>(args.y.rows)),
                  .table = WeightOf(*args.table),
-                 .y = MatrixOf(args.y),
+                 .y = args.y,
                  .add = args.add});
   return absl::OkStatus();
 }
 
 absl::Status CudaBackend::Norm(const NormArgs& args) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  kernels_.norm(*device_, LaunchOf(args));
+  kernels_.norm(*device_, args);
   return absl::OkStatus();
 }
 
 absl::Status CudaBackend::Multiply(const LinearArgs& args,
                                    LinearLaunch launch) {
-  launch.x = MatrixOf(args.x);
+  launch.x = args.x;
   launch.weight = WeightOf(*args.weight);
-  launch.bias = MatrixOf(args.bias);
-  launch.y = MatrixOf(args.y);
+  launch.bias = args.bias;
+  launch.y = args.y;
   launch.add = args.add;
   if (launch.weight.stride > 0) return MultiplyRows(launch);
   BANYAN_ASSIGN_OR_RETURN(launch.scratch,
@@ -284,16 +283,12 @@ absl::Status CudaBackend::Multiply(const LinearArgs& args,
 absl::Status CudaBackend::Linear(const LinearArgs& args) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   if (PacksRows(*args.weight)) {
-    if (const auto* norm = std::get_if<NormArgs>(&args.source)) {
-      const NormLaunch launch = LaunchOf(*norm);
-      return Multiply(args, {.source = LinearSource::kNorm, .norm = &launch});
-    }
+    if (const auto* norm = std::get_if<NormArgs>(&args.source))
+      return Multiply(args, {.source = LinearSource::kNorm, .norm = norm});
     const auto* activate = std::get_if<ActivateArgs>(&args.source);
-    if (activate != nullptr && !activate->add) {
-      const ActivateLaunch launch = LaunchOf(*activate);
-      return Multiply(args,
-                      {.source = LinearSource::kActivate, .activate = &launch});
-    }
+    if (activate != nullptr && !activate->add)
+      return Multiply(
+          args, {.source = LinearSource::kActivate, .activate = activate});
     const auto* attended =
         std::get_if<absl::Span<const AttentionArgs>>(&args.source);
     // The rows of several sequences have no order yet that a product could
@@ -307,26 +302,27 @@ absl::Status CudaBackend::Linear(const LinearArgs& args) {
 
 absl::Status CudaBackend::MultiplyAttended(const AttentionArgs& attention,
                                            const LinearArgs& linear) {
-  AttentionLaunch launch = LaunchOf(attention);
-  launch.y = {};
+  AttentionArgs without = attention;
+  without.y = {};
   // The product's scratch follows: both are read at once.
-  const LinearLaunch shape = {.x = MatrixOf(linear.x),
+  const LinearLaunch shape = {.x = linear.x,
                               .weight = WeightOf(*linear.weight)};
   const std::size_t partials =
-      (kernels_.attention_scratch(launch) + 255) / 256 * 256;
+      (kernels_.attention_scratch(without) + 255) / 256 * 256;
   BANYAN_ASSIGN_OR_RETURN(const DeviceSpan both,
                           Scratch(partials + kernels_.linear_scratch(shape)));
-  launch.scratch = both.Part(0, kernels_.attention_scratch(launch));
-  kernels_.attention(*device_, launch);
+  const DeviceSpan scratch = both.Part(0, kernels_.attention_scratch(without));
+  kernels_.attention(*device_, without, scratch);
   LinearLaunch product = {
       .x = shape.x,
       .weight = shape.weight,
-      .bias = MatrixOf(linear.bias),
-      .y = MatrixOf(linear.y),
+      .bias = linear.bias,
+      .y = linear.y,
       .add = linear.add,
       .scratch = both.Part(partials, kernels_.linear_scratch(shape)),
       .source = LinearSource::kAttention,
-      .attention = &launch};
+      .attention = &without,
+      .attention_scratch = scratch};
   kernels_.linear(*device_, product);
   return absl::OkStatus();
 }
@@ -336,44 +332,40 @@ absl::Status CudaBackend::RotateStore(const RotateArgs& queries,
                                       absl::Span<const StoreKvArgs> sequences) {
   // Pairs of numbers become words where both halves of a head are even.
   if (queries.head_dim % 4 != 0 || sequences.size() != 1)
-    return Backend::RotateStore(queries, keys, sequences);
+    return DeviceOps::RotateStore(queries, keys, sequences);
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  kernels_.rotate_store(*device_, {.queries = LaunchOf(queries),
-                                   .keys = LaunchOf(keys),
-                                   .store = LaunchOf(sequences.front())});
+  host::CheckStore(sequences.front());
+  kernels_.rotate_store(
+      *device_, {.queries = queries, .keys = keys, .store = sequences.front()});
   return absl::OkStatus();
 }
 
 absl::Status CudaBackend::Rotate(const RotateArgs& args) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  kernels_.rotate(*device_, LaunchOf(args));
+  kernels_.rotate(*device_, args);
   return absl::OkStatus();
 }
 
 absl::Status CudaBackend::Activate(const ActivateArgs& args) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  kernels_.activate(*device_, LaunchOf(args));
+  kernels_.activate(*device_, args);
   return absl::OkStatus();
 }
 
 absl::Status CudaBackend::Copy(const CopyArgs& args) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  CopyLaunch launch = {
-      .x = MatrixOf(args.x), .y = MatrixOf(args.y), .rows = {}};
-  if (args.rows.buffer != nullptr)
-    launch.rows = ListOf(args.rows, static_cast<std::size_t>(args.y.rows));
-  kernels_.copy(*device_, launch);
+  kernels_.copy(*device_, args);
   return absl::OkStatus();
 }
 
 absl::StatusOr<LogitRow> CudaBackend::Fetch(const LogitRow& logits,
                                             std::unique_ptr<Buffer>& buffer) {
-  const DeviceMatrix row = MatrixOf(logits.row);
-  BANYAN_ASSIGN_OR_RETURN(buffer, host::Allocate(row.numbers.bytes));
+  const DeviceSpan row = NumbersOf(logits.row);
+  BANYAN_ASSIGN_OR_RETURN(buffer, host::Allocate(row.bytes));
   {
     const std::lock_guard<std::recursive_mutex> lock(mutex_);
-    BANYAN_RETURN_IF_ERROR(CopyOut(
-        row.numbers, absl::MakeSpan(host::Bytes(*buffer), row.numbers.bytes)));
+    BANYAN_RETURN_IF_ERROR(
+        CopyOut(row, absl::MakeSpan(host::Bytes(*buffer), row.bytes)));
   }
   return LogitRow{{buffer.get(), 0, 1, logits.row.columns,
                    static_cast<std::size_t>(logits.row.columns)},
@@ -409,7 +401,7 @@ absl::StatusOr<std::vector<TokenLogit>> CudaBackend::Best(
   {
     const std::lock_guard<std::recursive_mutex> lock(mutex_);
     BANYAN_ASSIGN_OR_RETURN(const DeviceSpan found, Scratch(bytes));
-    kernels_.best(*device_, {.logits = MatrixOf(args.logits.row),
+    kernels_.best(*device_, {.logits = args.logits.row,
                              .used = args.logits.used,
                              .count = args.k,
                              .found = found});

@@ -1,4 +1,4 @@
-// What a CudaBackend's buffers, matrices and caches are to its kernels.
+// Gives kernels the device's memory of a CudaBackend's buffers and matrices.
 #ifndef BANYAN_CORE_OPS_CUDA_CUDA_BUFFER_H_
 #define BANYAN_CORE_OPS_CUDA_CUDA_BUFFER_H_
 
@@ -10,8 +10,6 @@
 #include "core/device/buffer.h"
 #include "core/device/cuda/device.h"
 #include "core/device/cuda/span.h"
-#include "core/ops/cuda/kernels/op_kernels.h"
-#include "core/ops/kv_cache.h"
 #include "core/ops/tensor.h"
 
 namespace banyan {
@@ -36,13 +34,13 @@ inline DeviceSpan SpanOf(const Buffer* buffer) {
                            : static_cast<const CudaBuffer*>(buffer)->span();
 }
 
-inline DeviceMatrix MatrixOf(const Tensor& x) {
+// Returns the memory from the first row's first number to the last row's last.
+inline DeviceSpan NumbersOf(const Tensor& x) {
   if (x.empty() || x.rows == 0) return {};
   const std::size_t numbers = static_cast<std::size_t>(x.rows - 1) * x.stride +
                               static_cast<std::size_t>(x.columns);
-  return {
-      SpanOf(x.buffer).Part(x.offset * sizeof(float), numbers * sizeof(float)),
-      static_cast<std::int64_t>(x.stride), x.rows, x.columns};
+  return SpanOf(x.buffer).Part(x.offset * sizeof(float),
+                               numbers * sizeof(float));
 }
 
 inline DeviceSpan ListOf(const Ints& ints, std::size_t size) {
@@ -50,9 +48,9 @@ inline DeviceSpan ListOf(const Ints& ints, std::size_t size) {
       .Part(ints.offset * sizeof(std::int32_t), size * sizeof(std::int32_t));
 }
 
-inline DeviceKv KvOf(const KvCache& cache) {
-  return {SpanOf(cache.keys.get()), SpanOf(cache.values.get()), cache.kv_heads,
-          cache.head_dim, cache.capacity};
+// Returns the number's memory; it is empty where there is no number.
+inline DeviceSpan LiveOf(const Live& live) {
+  return live.empty() ? DeviceSpan() : ListOf(live.at, 1);
 }
 
 }  // namespace banyan

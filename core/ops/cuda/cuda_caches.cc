@@ -10,10 +10,11 @@
 #include "core/base/status_macros.h"
 #include "core/device/cuda/device.h"
 #include "core/device/cuda/span.h"
+#include "core/ops/attention.h"
+#include "core/ops/attention_mass.h"
 #include "core/ops/cuda/cuda_backend.h"
 #include "core/ops/cuda/cuda_buffer.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
-#include "core/ops/cuda/launch_of.h"
 #include "core/ops/host/host.h"
 #include "core/ops/kv_cache.h"
 #include "core/ops/tensor.h"
@@ -55,8 +56,10 @@ absl::Status CudaBackend::ReserveKv(KvCache& cache, int slots, int used) {
 
 absl::Status CudaBackend::StoreKv(absl::Span<const StoreKvArgs> sequences) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  for (const StoreKvArgs& args : sequences)
-    kernels_.store_kv(*device_, LaunchOf(args));
+  for (const StoreKvArgs& args : sequences) {
+    host::CheckStore(args);
+    kernels_.store_kv(*device_, args);
+  }
   return absl::OkStatus();
 }
 
@@ -78,21 +81,20 @@ absl::Status CudaBackend::MoveKv(const MoveKvArgs& args) {
   // fails, and a round that has scored comes to its end.
   BANYAN_ASSIGN_OR_RETURN(const DeviceSpan list, Scratch(bytes.size()));
   BANYAN_RETURN_IF_ERROR(CopyIn(bytes, list));
-  kernels_.move_kv(
-      *device_, {.from = args.from == nullptr ? DeviceKv() : KvOf(*args.from),
-                 .cache = KvOf(*args.cache),
-                 .slots = list,
-                 .first_slot = args.first_slot + static_cast<int>(lie)});
+  kernels_.move_kv(*device_,
+                   {.from = args.from,
+                    .cache = args.cache,
+                    .slots = list,
+                    .first_slot = args.first_slot + static_cast<int>(lie)});
   return absl::OkStatus();
 }
 
 absl::Status CudaBackend::Attention(absl::Span<const AttentionArgs> sequences) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   for (const AttentionArgs& args : sequences) {
-    AttentionLaunch launch = LaunchOf(args);
-    BANYAN_ASSIGN_OR_RETURN(launch.scratch,
-                            Scratch(kernels_.attention_scratch(launch)));
-    kernels_.attention(*device_, launch);
+    BANYAN_ASSIGN_OR_RETURN(const DeviceSpan scratch,
+                            Scratch(kernels_.attention_scratch(args)));
+    kernels_.attention(*device_, args, scratch);
   }
   return absl::OkStatus();
 }
@@ -100,10 +102,9 @@ absl::Status CudaBackend::Attention(absl::Span<const AttentionArgs> sequences) {
 absl::Status CudaBackend::AttentionMass(const AttentionMassArgs& args) {
   host::CheckMass(args);
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  AttentionMassLaunch launch = LaunchOf(args);
-  BANYAN_ASSIGN_OR_RETURN(launch.scratch,
-                          Scratch(kernels_.attention_mass_scratch(launch)));
-  kernels_.attention_mass(*device_, launch);
+  BANYAN_ASSIGN_OR_RETURN(const DeviceSpan scratch,
+                          Scratch(kernels_.attention_mass_scratch(args)));
+  kernels_.attention_mass(*device_, args, scratch);
   return absl::OkStatus();
 }
 

@@ -385,7 +385,7 @@ absl::Status CudaRound::Draw(int level, const Tensor& logits) {
         device, {.round = spans,
                  .rule = RuleOf(options_.plan.draft_rule,
                                 options_.draft_used_vocab, banned_draft_.get()),
-                 .logits = MatrixOf(logits),
+                 .logits = logits,
                  .columns = SpanOf(columns_.get()),
                  .first_law = LawsBefore(level)});
     kernels_.draw(device, {.round = spans,
@@ -405,7 +405,7 @@ absl::Status CudaRound::Verify(const Tensor& logits) {
         device, {.round = spans,
                  .rule = RuleOf(options_.plan.target_rule, options_.used_vocab,
                                 banned_target_.get()),
-                 .logits = MatrixOf(logits),
+                 .logits = logits,
                  .of_target = true});
     kernels_.verify(device, spans);
   });
@@ -423,7 +423,7 @@ absl::Status CudaRound::KeepModel(bool of_target,
   for (std::size_t first = 0; first < caches.size(); first += kKeepLayers) {
     KeepLaunch launch = {.round = Spans(), .of_target = of_target};
     for (KvCache* cache : caches.subspan(first, kKeepLayers))
-      launch.caches[launch.layers++] = KvOf(*cache);
+      launch.caches[launch.layers++] = cache;
     backend_.Ask([&](CudaDevice& device) { kernels_.keep(device, launch); });
   }
   return absl::OkStatus();

@@ -98,6 +98,12 @@ void StoreKvHead(const StoreKvArgs& args, int head) {
   }
 }
 
+void CheckStore(const StoreKvArgs& args) {
+  Check(args.first_slot + args.length.most + args.keys.rows <=
+            args.cache->capacity,
+        "keys and values without room");
+}
+
 void CheckMove(const MoveKvArgs& args) {
   const KvCache& to = *args.cache;
   const KvCache& from = args.from == nullptr ? to : *args.from;

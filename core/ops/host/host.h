@@ -83,7 +83,8 @@ absl::Status ReserveKv(KvCache& cache, int slots, int used);
 AttentionArgs Settled(const AttentionArgs& args);
 // What StoreKv does to one head.
 void StoreKvHead(const StoreKvArgs& args, int head);
-// Ends the program if MoveKv's contract is broken.
+// Ends the program if StoreKv has no room, or MoveKv's contract is broken.
+void CheckStore(const StoreKvArgs& args);
 void CheckMove(const MoveKvArgs& args);
 // What MoveKv does to one head, of slots [first, end) of the list.
 void MoveKvHead(const MoveKvArgs& args, int head, int first, int end);

@@ -18,18 +18,18 @@
 #include "core/ops/round_tables.h"
 #include "core/ops/tensor.h"
 #include "core/transformer/device_drafter.h"
+#include "core/transformer/network.h"
 #include "core/transformer/pass.h"
 #include "core/transformer/pass_input.h"
-#include "core/transformer/session.h"
-#include "core/transformer/transformer.h"
+#include "core/transformer/sequence.h"
 #include "core/transformer/workspace.h"
 
 namespace banyan {
 namespace {
 
 TransformerDrafterTraits TraitsOf(const DeviceHeadSource& source,
-                                  TransformerSession& session) {
-  const Transformer& network = session.model();
+                                  TransformerSequence& sequence) {
+  const Network& network = sequence.network();
   std::vector<int> taps = source.spec.taps;
   std::sort(taps.begin(), taps.end());
   return {
@@ -42,19 +42,19 @@ TransformerDrafterTraits TraitsOf(const DeviceHeadSource& source,
       // The first pair's token may be hidden, which the host does.
       .shortest_text = network.architecture().input.hides_first_token ? 3 : 2,
       .taps = std::move(taps),
-      .session = &session,
+      .sequence = &sequence,
       .rereads = true};
 }
 
 class DeviceHead : public TransformerDrafter {
  public:
-  DeviceHead(const DeviceHeadSource& source, TransformerSession& session,
+  DeviceHead(const DeviceHeadSource& source, TransformerSequence& sequence,
              std::function<absl::Status()> read_all)
-      : TransformerDrafter(TraitsOf(source, session)),
+      : TransformerDrafter(TraitsOf(source, sequence)),
         source_(source),
-        session_(session),
+        sequence_(sequence),
         read_all_(std::move(read_all)),
-        workspace_(std::make_shared<Workspace>(session.model().backend())) {}
+        workspace_(std::make_shared<Workspace>(sequence.network().backend())) {}
 
   absl::Status Join(const RoundTables& tables) override;
   absl::Status Begin(const Context& context) override;
@@ -64,7 +64,7 @@ class DeviceHead : public TransformerDrafter {
                     const Ints& kept_rows) override;
 
  private:
-  const Transformer& network() const { return session_.model(); }
+  const Network& network() const { return sequence_.network(); }
   Backend& ops() const { return network().backend(); }
   // The columns of the states that tap i of the spec fills.
   Tensor Part(std::size_t i) const {
@@ -75,7 +75,7 @@ class DeviceHead : public TransformerDrafter {
   absl::StatusOr<Tensor> Vectors(int level, const DeviceRows& rows);
 
   const DeviceHeadSource source_;
-  TransformerSession& session_;
+  TransformerSequence& sequence_;
   const std::function<absl::Status()> read_all_;
   const std::shared_ptr<Workspace> workspace_;
   // The target's at the rows that the last round kept; what the reduction makes
@@ -134,9 +134,9 @@ absl::StatusOr<Tensor> DeviceHead::Logits(int level, const DeviceRows& rows,
   DeviceRows here = rows;
   here.length.most = longest;
   BANYAN_ASSIGN_OR_RETURN(here.vectors, Vectors(level, rows));
-  BANYAN_ASSIGN_OR_RETURN(PassInput input,
-                          InputOnDevice(network(), session_, here,
-                                        {source_.output_tap}, workspace_));
+  BANYAN_ASSIGN_OR_RETURN(
+      PassInput input,
+      InputOnDevice(sequence_, here, {source_.output_tap}, workspace_));
   TransformerPass pass(network(), std::move(input));
   BANYAN_RETURN_IF_ERROR(pass.Run());
   BANYAN_RETURN_IF_ERROR(
@@ -159,9 +159,9 @@ absl::Status DeviceHead::Take(const TransformerPass& target,
 }  // namespace
 
 std::unique_ptr<DeviceDrafter> NewDeviceHead(
-    const DeviceHeadSource& source, TransformerSession& session,
+    const DeviceHeadSource& source, TransformerSequence& sequence,
     std::function<absl::Status()> read_all) {
-  return std::make_unique<DeviceHead>(source, session, std::move(read_all));
+  return std::make_unique<DeviceHead>(source, sequence, std::move(read_all));
 }
 
 }  // namespace banyan

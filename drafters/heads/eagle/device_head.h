@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "core/base/token.h"
 #include "core/model/device_round.h"
-#include "core/transformer/session.h"
-#include "core/transformer/transformer.h"
+#include "core/transformer/network.h"
+#include "core/transformer/sequence.h"
 #include "drafters/heads/eagle/layouts.h"
 #include "drafters/heads/eagle/reduction.h"
 
@@ -21,14 +21,14 @@ namespace banyan {
 struct DeviceHeadSource {
   const EagleSpec& spec;
   const EagleReduction& reduction;
-  const Transformer& target;
+  const Network& target;
   int output_tap = 0;
 };
 
-// `session` is the network's, and `read_all` has it read all pairs but the
+// `sequence` is the network's, and `read_all` has it read all pairs but the
 // root's.
 std::unique_ptr<DeviceDrafter> NewDeviceHead(
-    const DeviceHeadSource& source, TransformerSession& session,
+    const DeviceHeadSource& source, TransformerSequence& sequence,
     std::function<absl::Status()> read_all);
 
 }  // namespace banyan

@@ -19,7 +19,7 @@
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
-#include "core/transformer/transformer.h"
+#include "core/transformer/network.h"
 #include "drafters/draft_vocabulary.h"
 #include "drafters/heads/agreement.h"
 #include "drafters/heads/eagle/head.h"
@@ -190,8 +190,8 @@ absl::StatusOr<Examination> ExamineEagle(
   const absl::Status read =
       LoadEagleHead(directory, target, turns[0].turn).status();
   if (spec.layout.empty()) return read;
-  const auto* transformer = dynamic_cast<const Transformer*>(&target);
-  const std::optional<Rope>& rope = transformer->architecture().rope;
+  const std::optional<Rope>& rope =
+      target.facets().network->architecture().rope;
   const std::vector<EagleTurn> others =
       TurnsOf(spec, target.layers(), rope ? rope->theta : 0);
   turns.insert(turns.end(), others.begin(), others.end());

@@ -19,7 +19,7 @@
 #include "core/model/trimmed_model.h"
 #include "core/ops/backend.h"
 #include "core/ops/owned_tensor.h"
-#include "core/transformer/session.h"
+#include "core/transformer/network.h"
 #include "core/transformer/transformer.h"
 #include "drafters/heads/eagle/device_head.h"
 #include "drafters/heads/eagle/layouts.h"
@@ -30,7 +30,7 @@ namespace {
 
 class TransformerHead : public EagleHead {
  public:
-  TransformerHead(EagleSpec spec, const Transformer& target)
+  TransformerHead(EagleSpec spec, const Network& target)
       : spec_(std::move(spec)), target_(target) {}
 
   // `token_of`: EagleFile's.
@@ -50,13 +50,12 @@ class TransformerHead : public EagleHead {
                           .reduction = reduction_,
                           .target = target_,
                           .output_tap = output_tap()},
-                         static_cast<TransformerSession&>(session),
-                         std::move(read_all));
+                         *SequenceOf(&session), std::move(read_all));
   }
 
  private:
   const EagleSpec spec_;
-  const Transformer& target_;
+  const Network& target_;
   std::unique_ptr<Transformer> network_;
   EagleReduction reduction_;
 };
@@ -75,7 +74,7 @@ absl::Status TransformerHead::Load(const Checkpoint& checkpoint,
                                   target_.weights().Lend()));
   BANYAN_ASSIGN_OR_RETURN(
       reduction_, EagleReduction::Load(spec_, checkpoint, options.format,
-                                       network_->backend()));
+                                       target_.backend()));
   return absl::OkStatus();
 }
 
@@ -90,7 +89,7 @@ absl::Status TransformerHead::VectorsOf(absl::Span<const float> states,
     parts.insert(parts.end(), states.begin() + static_cast<std::ptrdiff_t>(at),
                  states.begin() + static_cast<std::ptrdiff_t>(at + read));
   if (!reduction_.present()) return EagleHead::VectorsOf(parts, rows, vectors);
-  Backend& backend = network_->backend();
+  Backend& backend = target_.backend();
   BANYAN_ASSIGN_OR_RETURN(
       OwnedTensor all, OwnedTensor::New(rows, reduction_.columns(), backend));
   BANYAN_ASSIGN_OR_RETURN(OwnedTensor out,
@@ -154,8 +153,8 @@ absl::StatusOr<std::unique_ptr<EagleHead>> LoadEagleHead(
 
 absl::StatusOr<std::unique_ptr<EagleHead>> LoadEagleHead(
     const std::string& directory, const Model& target, TurnEagle turn) {
-  const auto* transformer = dynamic_cast<const Transformer*>(&target);
-  if (transformer == nullptr)
+  const Network* const network = target.facets().network;
+  if (network == nullptr)
     return absl::InvalidArgumentError("a head needs a transformer as target");
   BANYAN_ASSIGN_OR_RETURN(EagleFile file,
                           OpenEagleFile(directory,
@@ -163,8 +162,7 @@ absl::StatusOr<std::unique_ptr<EagleHead>> LoadEagleHead(
                                          .layers = target.layers(),
                                          .vocab_size = target.vocab_size()},
                                         turn));
-  auto head =
-      std::make_unique<TransformerHead>(std::move(file.spec), *transformer);
+  auto head = std::make_unique<TransformerHead>(std::move(file.spec), *network);
   BANYAN_RETURN_IF_ERROR(
       head->Load(*file.checkpoint, std::move(file.token_of)));
   return head;

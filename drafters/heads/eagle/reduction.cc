@@ -9,6 +9,7 @@
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/ops/backend.h"
+#include "core/ops/device_ops.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
 #include "core/transformer/weights.h"
@@ -37,14 +38,13 @@ absl::StatusOr<EagleReduction> EagleReduction::Load(
 }
 
 absl::Status EagleReduction::Run(const Tensor& states, const Tensor& normed,
-                                 const Tensor& vectors,
-                                 Backend& backend) const {
+                                 const Tensor& vectors, DeviceOps& ops) const {
   const auto norm = [&](const RowVector& weight, int first, int size) {
-    return backend.Norm({.x = states.Columns(first, size),
-                         .weight = weight.view(),
-                         .bias = {},
-                         .epsilon = epsilon_,
-                         .y = normed.Columns(first, size)});
+    return ops.Norm({.x = states.Columns(first, size),
+                     .weight = weight.view(),
+                     .bias = {},
+                     .epsilon = epsilon_,
+                     .y = normed.Columns(first, size)});
   };
   int first = 0;
   for (const RowVector& weight : state_norms_) {
@@ -54,10 +54,10 @@ absl::Status EagleReduction::Run(const Tensor& states, const Tensor& normed,
   if (joint_norm_.size > 0)
     BANYAN_RETURN_IF_ERROR(norm(joint_norm_, 0, joint_norm_.size));
   const bool norms = !state_norms_.empty() || joint_norm_.size > 0;
-  return backend.Linear({.x = norms ? normed : states,
-                         .weight = weight_.get(),
-                         .bias = {},
-                         .y = vectors});
+  return ops.Linear({.x = norms ? normed : states,
+                     .weight = weight_.get(),
+                     .bias = {},
+                     .y = vectors});
 }
 
 }  // namespace banyan

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/ops/backend.h"
+#include "core/ops/device_ops.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
 #include "core/transformer/weights.h"
@@ -31,7 +32,7 @@ class EagleReduction {
   // The vectors of rows of states. `normed`, of the states' shape, is room for
   // them after their norms.
   absl::Status Run(const Tensor& states, const Tensor& normed,
-                   const Tensor& vectors, Backend& backend) const;
+                   const Tensor& vectors, DeviceOps& ops) const;
 
  private:
   std::unique_ptr<Weight> weight_;

@@ -21,15 +21,16 @@
 #include "core/model/model.h"
 #include "core/ops/activate.h"
 #include "core/ops/backend.h"
+#include "core/ops/device_memory.h"
 #include "core/ops/owned_tensor.h"
 #include "core/ops/round_tables.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
 #include "core/prob/logits.h"
 #include "core/transformer/device_drafter.h"
+#include "core/transformer/network.h"
 #include "core/transformer/output_tokens.h"
 #include "core/transformer/pass.h"
-#include "core/transformer/transformer.h"
 #include "core/transformer/weights.h"
 #include "drafters/heads/depth_laws.h"
 #include "drafters/heads/medusa/heads_file.h"
@@ -42,11 +43,11 @@ absl::Span<std::byte> AsBytes(std::vector<float>& numbers) {
           numbers.size() * sizeof(float)};
 }
 
-absl::StatusOr<RowVector> NewRow(int size, Backend& backend) {
+absl::StatusOr<RowVector> NewRow(int size, DeviceMemory& memory) {
   RowVector row;
   BANYAN_ASSIGN_OR_RETURN(
-      row.buffer, backend.Allocate(static_cast<std::size_t>(PadToLane(size)) *
-                                   sizeof(float)));
+      row.buffer, memory.Allocate(static_cast<std::size_t>(PadToLane(size)) *
+                                  sizeof(float)));
   row.size = size;
   return row;
 }
@@ -68,7 +69,7 @@ absl::StatusOr<std::unique_ptr<Weight>> PackSource(const MedusaFile& file,
 // own.
 class TransformerHeads : public MedusaHeads {
  public:
-  explicit TransformerHeads(const Transformer& target) : target_(target) {}
+  explicit TransformerHeads(const Network& target) : target_(target) {}
 
   absl::Status LoadHead(const MedusaFile& file, int number);
 
@@ -107,7 +108,7 @@ class TransformerHeads : public MedusaHeads {
                           : static_cast<int>(outputs_.tokens.size());
   }
 
-  const Transformer& target_;
+  const Network& target_;
   std::vector<Head> heads_;
   std::shared_ptr<const Weight> output_;  // shared; null: the target's
   OutputTokens outputs_;
@@ -249,7 +250,7 @@ class HeadsDrafter : public TransformerDrafter {
   static absl::StatusOr<std::unique_ptr<DeviceDrafter>> Create(
       const TransformerHeads& heads) {
     auto drafter = absl::WrapUnique(new HeadsDrafter(heads));
-    const Transformer& target = heads.target_;
+    const Network& target = heads.target_;
     for (OwnedTensor* matrix : {&drafter->state_, &drafter->x_, &drafter->y_}) {
       BANYAN_ASSIGN_OR_RETURN(
           *matrix, OwnedTensor::New(1, target.hidden_size(), target.backend()));
@@ -367,13 +368,13 @@ absl::StatusOr<std::unique_ptr<DeviceDrafter>> MedusaHeads::OnDevice() const {
 
 absl::StatusOr<std::unique_ptr<MedusaHeads>> LoadMedusaHeads(
     const std::string& directory, const Model& target) {
-  const auto* transformer = dynamic_cast<const Transformer*>(&target);
-  if (transformer == nullptr)
+  const Network* const network = target.facets().network;
+  if (network == nullptr)
     return absl::InvalidArgumentError("heads need a transformer as target");
   BANYAN_ASSIGN_OR_RETURN(
       const std::unique_ptr<MedusaFile> file,
       MedusaFile::Open(directory, target.hidden_size(), target.vocab_size()));
-  auto heads = std::make_unique<TransformerHeads>(*transformer);
+  auto heads = std::make_unique<TransformerHeads>(*network);
   for (int number = 0; number < file->heads(); ++number)
     BANYAN_RETURN_IF_ERROR(heads->LoadHead(*file, number));
   return heads;

@@ -11,11 +11,11 @@
 #include "core/base/keys.h"
 #include "core/base/status_macros.h"
 #include "core/model/context.h"
+#include "core/model/device_round.h"
 #include "core/model/model.h"
 #include "core/model/trimmed_model.h"
 #include "core/prob/sampling_rule.h"
 #include "core/transformer/device_drafter.h"
-#include "core/transformer/session.h"
 #include "drafters/draft_vocabulary.h"
 #include "drafters/drafter.h"
 #include "drafters/row.h"
@@ -51,9 +51,9 @@ class SmallModelSession : public ModelSession, private DeviceCounterpart {
 
  private:
   absl::StatusOr<DeviceDraft> Make(DrawKind draw_kind) override {
-    auto* own = dynamic_cast<TransformerSession*>(&session());
-    if (own == nullptr) return DeviceDraft();
-    return DeviceDraft{NewModelDrafter(*own), drafter_.rules().Of(draw_kind)};
+    std::unique_ptr<DeviceDrafter> part = NewModelDrafter(session());
+    if (part == nullptr) return DeviceDraft();
+    return DeviceDraft{std::move(part), drafter_.rules().Of(draw_kind)};
   }
   void Resume(const Context& /*context*/) override { pending().Clear(); }
 

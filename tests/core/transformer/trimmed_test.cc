@@ -34,7 +34,8 @@ using testing::HasSubstr;
 // Every third token, from the first or second on.
 std::vector<TokenId> Some(const Transformer& model, int first) {
   std::vector<TokenId> tokens;
-  for (TokenId token = first; token < model.options().used_vocab; token += 3)
+  for (TokenId token = first; token < model.network().options().used_vocab;
+       token += 3)
     tokens.push_back(token);
   return tokens;
 }

@@ -227,7 +227,8 @@ TEST_P(EagleGolden, SaysOfSomeTokensWhatTheWholeHeadSays) {
   const Context text = Text();
   const std::shared_ptr<const EagleHead> whole = std::move(head_);
   std::vector<TokenId> tokens;
-  for (TokenId token = 0; token < target_->options().used_vocab; token += 2)
+  for (TokenId token = 0; token < target_->network().options().used_vocab;
+       token += 2)
     tokens.push_back(token);
   const auto some = TrimHead(whole, tokens);
   ASSERT_TRUE(some.ok()) << some.status();

@@ -53,7 +53,8 @@ std::vector<std::string> InstructionSets() {
 std::vector<bool> Kept(const Transformer& model) {
   std::vector<bool> kept;
   for (int layer = 0; layer < model.layers(); ++layer)
-    kept.push_back(model.stream()->KeepsLayer(static_cast<std::size_t>(layer)));
+    kept.push_back(
+        model.network().stream()->KeepsLayer(static_cast<std::size_t>(layer)));
   return kept;
 }
 
@@ -71,7 +72,7 @@ TEST_P(EveryFamily, ComputesTheSameFromAPackWhateverIsInMemory) {
     const Packed packed(GetParam(), format);
     const auto whole = Load(packed.path(), {.format = format});
     ASSERT_TRUE(whole.ok()) << whole.status();
-    EXPECT_EQ(nullptr, (*whole)->stream());
+    EXPECT_EQ(nullptr, (*whole)->network().stream());
     EXPECT_EQ(*expected, *LogitsOfTexts(**whole)) << Name(format);
 
     const std::size_t least = LeastMemory(packed.path());
@@ -85,9 +86,9 @@ TEST_P(EveryFamily, ComputesTheSameFromAPackWhateverIsInMemory) {
       ASSERT_TRUE(part.ok()) << part.status();
       EXPECT_EQ(*expected, *LogitsOfTexts(**part))
           << Name(format) << " in " << memory;
-      streamed += (*part)->stream() != nullptr ? 1 : 0;
+      streamed += (*part)->network().stream() != nullptr ? 1 : 0;
       if (memory == least) {
-        ASSERT_NE(nullptr, (*part)->stream());
+        ASSERT_NE(nullptr, (*part)->network().stream());
         EXPECT_EQ(0, CountKept(**part));
       }
     }
@@ -167,7 +168,7 @@ TEST(Pack, MatricesOfManyExtentsAreReadInOrder) {
       const auto model =
           Load(path, {.format = format, .room = {.memory = memory}});
       ASSERT_TRUE(model.ok()) << model.status();
-      ASSERT_NE(nullptr, (*model)->stream());
+      ASSERT_NE(nullptr, (*model)->network().stream());
       for (int again = 0; again < 2; ++again)
         EXPECT_EQ(*expected, *LogitsOfTexts(**model)) << Name(format);
     }
@@ -205,14 +206,15 @@ TEST(Pack, MemoryIsBoundedOfPackedModelsOfTheFormatAlone) {
 
 // The bytes that a model and its copy have in memory, each weight once.
 std::size_t InMemory(const Transformer& model, const Transformer& copy) {
-  std::size_t bytes = model.stream()->ring_bytes();
-  bytes += model.weights().embedding->bytes();
-  if (model.weights().own_head != nullptr)
-    bytes += model.weights().own_head->bytes();
-  for (const TransformerWeights* weights : {&model.weights(), &copy.weights()})
+  std::size_t bytes = model.network().stream()->ring_bytes();
+  bytes += model.network().weights().embedding->bytes();
+  if (model.network().weights().own_head != nullptr)
+    bytes += model.network().weights().own_head->bytes();
+  for (const TransformerWeights* weights :
+       {&model.network().weights(), &copy.network().weights()})
     for (std::size_t i = 0; i < weights->layers.size(); ++i) {
-      const bool shared = model.stream()->KeepsLayer(i);
-      if (shared != (weights == &model.weights())) continue;
+      const bool shared = model.network().stream()->KeepsLayer(i);
+      if (shared != (weights == &model.network().weights())) continue;
       const TransformerLayer& layer = *weights->layers[i];
       for (const Weight* weight :
            {layer.query_key_value.get(), layer.output.get(),
@@ -241,18 +243,21 @@ TEST(Pack, ACopySharesWhatIsInMemory) {
     const auto model = Transformer::Load(
         *checkpoint, {.format = WeightFormat::kBf16, .room = room}, backend);
     ASSERT_TRUE(model.ok()) << model.status();
-    if ((*model)->stream() == nullptr) break;
-    const auto copy = Transformer::Load(
-        *checkpoint, {.format = WeightFormat::kQ8}, backend, {}, model->get());
+    if ((*model)->network().stream() == nullptr) break;
+    const auto copy =
+        Transformer::Load(*checkpoint, {.format = WeightFormat::kQ8}, backend,
+                          {}, &(*model)->network());
     ASSERT_TRUE(copy.ok()) << copy.status();
-    EXPECT_EQ((*copy)->stream(), nullptr);
+    EXPECT_EQ((*copy)->network().stream(), nullptr);
     EXPECT_LE(InMemory(**model, **copy), room.memory);
-    EXPECT_EQ((*copy)->weights().embedding, (*model)->weights().embedding);
+    EXPECT_EQ((*copy)->network().weights().embedding,
+              (*model)->network().weights().embedding);
     resident.insert(CountKept(**model));
     EXPECT_LT(CountKept(**model), (*model)->layers());
     const std::vector<bool> kept = Kept(**model);
     for (std::size_t i = 0; i < kept.size(); ++i)
-      EXPECT_EQ((*copy)->weights().layers[i] == (*model)->weights().layers[i],
+      EXPECT_EQ((*copy)->network().weights().layers[i] ==
+                    (*model)->network().weights().layers[i],
                 kept[i]);
     EXPECT_EQ(*expected, *LogitsOfTexts(**model));
     // It is neither the model nor, for its embedding, the model in q8.
@@ -277,7 +282,7 @@ TEST(Pack, LayersThatStayAreSpread) {
     const auto model =
         Load(path, {.format = WeightFormat::kBf16, .room = {.memory = memory}});
     ASSERT_TRUE(model.ok()) << model.status();
-    if ((*model)->stream() == nullptr) break;
+    if ((*model)->network().stream() == nullptr) break;
     found.insert(Kept(**model));
   }
   EXPECT_THAT(found, ElementsAre(std::vector<bool>{false, false, false, false},

@@ -21,10 +21,7 @@ class ToyNetwork : public Model {
  public:
   // A model with hidden states.
   explicit ToyNetwork(std::shared_ptr<const Model> of_tokens)
-      : of_tokens_(std::move(of_tokens)) {}
-  int vocab_size() const override { return of_tokens_->vocab_size(); }
-  int context_limit() const override { return of_tokens_->context_limit(); }
-  int hidden_size() const override { return of_tokens_->hidden_size(); }
+      : Model(of_tokens->shape()), of_tokens_(std::move(of_tokens)) {}
   std::unique_ptr<Session> NewSession() const override {
     return of_tokens_->NewSession();
   }

@@ -7,6 +7,9 @@
 #include <cstdint>
 
 #include "core/device/cuda/kernel.h"
+#include "core/device/cuda/span.h"
+#include "core/ops/attention.h"
+#include "core/ops/cuda/cuda_buffer.h"
 #include "core/ops/cuda/device/matrix.h"
 #include "core/ops/cuda/device/numbers.h"
 #include "core/ops/cuda/device/scores.h"
@@ -19,16 +22,16 @@ constexpr int kStretch = 128;  // positions
 // How rows, heads and positions are shared out.
 struct Stretches {
   Stretches() = default;
-  explicit Stretches(const AttentionLaunch& launch)
-      : rows(launch.queries.rows),
-        heads(launch.heads),
-        group(launch.heads / launch.prefix.kv_heads),
+  explicit Stretches(const AttentionArgs& args)
+      : rows(args.queries.rows),
+        heads(args.heads),
+        group(args.heads / args.prefix->kv_heads),
         tiles((rows * group + kQueriesOfAWarp - 1) / kQueriesOfAWarp),
         // As if the last row saw every pending one.
-        pending(launch.first_pending + rows),
-        stretches((launch.committed + launch.longest + pending + kStretch - 1) /
+        pending(args.first_pending + rows),
+        stretches((args.committed + args.length.most + pending + kStretch - 1) /
                   kStretch),
-        head_dim(launch.prefix.head_dim),
+        head_dim(args.prefix->head_dim),
         width(KvWidth(head_dim)) {}
 
   // Numbers of all partial results: of a query its sum of values, the largest
@@ -60,8 +63,12 @@ struct Stretches {
 // The pending rows that a row sees, by depth.
 struct Ancestors {
   Ancestors() = default;
-  Ancestors(CudaDevice& device, const AttentionLaunch& launch)
-      : visible(device, launch.visible), words(launch.visible_words) {}
+  Ancestors(CudaDevice& device, const AttentionArgs& args)
+      : visible(device,
+                ListOf(args.visible,
+                       static_cast<std::size_t>(args.queries.rows) *
+                           static_cast<std::size_t>(args.visible_words))),
+        words(args.visible_words) {}
 
   BANYAN_DEVICE static int Bits(std::uint32_t x) {
     x = x - (x >> 1 & 0x55555555U);
@@ -97,12 +104,12 @@ struct Ancestors {
 // The stretches of a query, in order.
 struct Attended {
   Attended() = default;
-  Attended(CudaDevice& device, const AttentionLaunch& launch)
-      : of(launch),
-        ancestors(device, launch),
-        committed(launch.committed),
-        live(device, launch.length),
-        partials(device, launch.scratch) {}
+  Attended(CudaDevice& device, const AttentionArgs& args, DeviceSpan scratch)
+      : of(args),
+        ancestors(device, args),
+        committed(args.committed),
+        live(device, LiveOf(args.length)),
+        partials(device, scratch) {}
 
   // Number `column` of a row of all heads.
   BANYAN_DEVICE float Value(int row, int column) const {

@@ -6,16 +6,18 @@
 #include <cstdint>
 
 #include "core/device/cuda/kernel.h"
+#include "core/ops/cuda/cuda_buffer.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
+#include "core/ops/kv_cache.h"
 
 namespace banyan::BANYAN_MAKER {
 
 template <typename T>
 struct KvCacheOf {
   KvCacheOf() = default;
-  KvCacheOf(CudaDevice& device, const DeviceKv& cache)
-      : keys(device, cache.keys),
-        values(device, cache.values),
+  KvCacheOf(CudaDevice& device, const KvCache& cache)
+      : keys(device, SpanOf(cache.keys.get())),
+        values(device, SpanOf(cache.values.get())),
         kv_heads(cache.kv_heads),
         head_dim(cache.head_dim),
         width(KvWidth(cache.head_dim)),

@@ -6,18 +6,19 @@
 
 #include "core/device/cuda/kernel.h"
 #include "core/device/cuda/span.h"
-#include "core/ops/cuda/kernels/op_kernels.h"
+#include "core/ops/cuda/cuda_buffer.h"
+#include "core/ops/tensor.h"
 
 namespace banyan::BANYAN_MAKER {
 
 template <typename T>
 struct Matrix {
   Matrix() = default;
-  Matrix(CudaDevice& device, const DeviceMatrix& matrix)
-      : numbers(device, matrix.numbers),
-        stride(matrix.stride),
-        rows(matrix.rows),
-        columns(matrix.columns) {}
+  Matrix(CudaDevice& device, const Tensor& x)
+      : numbers(device, NumbersOf(x)),
+        stride(static_cast<std::int64_t>(x.stride)),
+        rows(x.empty() ? 0 : x.rows),
+        columns(x.columns) {}
 
   BANYAN_DEVICE bool empty() const { return rows == 0; }
   BANYAN_DEVICE std::int64_t At(int row, int column) const {
@@ -60,7 +61,7 @@ BANYAN_DEVICE Place PlaceOf(const Thread& t, int columns) {
   return {static_cast<int>(i / columns), static_cast<int>(i % columns)};
 }
 
-inline LaunchShape ForEachNumber(const DeviceMatrix& x) {
+inline LaunchShape ForEachNumber(const Tensor& x) {
   return ForEach(std::int64_t{x.rows} * x.columns);
 }
 

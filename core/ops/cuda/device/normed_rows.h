@@ -9,7 +9,7 @@
 #include "core/device/cuda/kernel.h"
 #include "core/ops/cuda/device/matrix.h"
 #include "core/ops/cuda/device/numbers.h"
-#include "core/ops/cuda/kernels/op_kernels.h"
+#include "core/ops/norm.h"
 
 namespace banyan::BANYAN_MAKER {
 
@@ -18,12 +18,12 @@ constexpr int kNormSharedBytes =
     kNormThreads / 32 * static_cast<int>(sizeof(float));
 
 struct NormedRows {
-  NormedRows(CudaDevice& device, const NormLaunch& launch)
-      : x(device, launch.x),
-        weight(device, launch.weight),
-        bias(device, launch.bias),
-        epsilon(launch.epsilon),
-        center(launch.center) {}
+  NormedRows(CudaDevice& device, const NormArgs& args)
+      : x(device, args.x),
+        weight(device, args.weight),
+        bias(device, args.bias),
+        epsilon(args.epsilon),
+        center(args.center) {}
 
   struct Size {
     float mean = 0;

@@ -10,6 +10,7 @@
 
 #include "core/base/weight_format.h"
 #include "core/device/cuda/kernel.h"
+#include "core/ops/activate.h"
 #include "core/ops/cuda/device/attended.h"
 #include "core/ops/cuda/device/matrix.h"
 #include "core/ops/cuda/device/normed_rows.h"
@@ -127,7 +128,7 @@ struct OfMatrix {
 
 struct OfActivation {
   OfActivation(CudaDevice& device, const LinearLaunch& launch)
-      : gelu(launch.activate->gelu),
+      : gelu(launch.activate->function == Nonlinearity::kGeluTanh),
         x(device, launch.activate->x),
         up(device, launch.activate->up) {}
   BANYAN_DEVICE float Value(int row, int column) const {
@@ -141,7 +142,7 @@ struct OfActivation {
 
 struct OfAttention {
   OfAttention(CudaDevice& device, const LinearLaunch& launch)
-      : attended(device, *launch.attention) {}
+      : attended(device, *launch.attention, launch.attention_scratch) {}
   BANYAN_DEVICE float Value(int row, int column) const {
     return attended.Value(row, column);
   }

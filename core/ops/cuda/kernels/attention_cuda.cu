@@ -216,40 +216,42 @@ struct AddStretchesKernel {
 };
 
 template <int kWidth>
-void LaunchWidth(CudaDevice& device, const AttentionLaunch& launch) {
-  const Stretches of(launch);
-  const int items = launch.prefix.kv_heads * of.tiles * of.stretches;
+void LaunchWidth(CudaDevice& device, const AttentionArgs& args,
+                 DeviceSpan scratch) {
+  const Stretches of(args);
+  const int items = args.prefix->kv_heads * of.tiles * of.stretches;
   Launch(device,
          {.blocks = (items + kWarps - 1) / kWarps, .threads = kWarps * 32},
          AttentionKernel<kWidth>{of,
-                                 {device, launch.queries},
-                                 {device, launch.prefix},
-                                 {device, launch.pending},
-                                 launch.committed,
-                                 launch.pending_slot,
-                                 {device, launch.length},
-                                 launch.window,
-                                 {device, launch},
-                                 {device, launch.scratch}});
+                                 {device, args.queries},
+                                 {device, *args.prefix},
+                                 {device, *args.pending},
+                                 args.committed,
+                                 args.pending_slot,
+                                 {device, LiveOf(args.length)},
+                                 args.window,
+                                 {device, args},
+                                 {device, scratch}});
 }
 
 }  // namespace
 
-std::size_t AttentionScratch(const AttentionLaunch& launch) {
-  return Stretches(launch).Partials() * sizeof(float);
+std::size_t AttentionScratch(const AttentionArgs& args) {
+  return Stretches(args).Partials() * sizeof(float);
 }
 
-void LaunchAttention(CudaDevice& device, const AttentionLaunch& launch) {
-  if (launch.queries.rows == 0) return;
-  AtKvWidth(launch.prefix.head_dim,
-            [&]<int kWidth>() { LaunchWidth<kWidth>(device, launch); });
-  if (launch.y.rows == 0) return;  // whoever reads them adds them up
+void LaunchAttention(CudaDevice& device, const AttentionArgs& args,
+                     DeviceSpan scratch) {
+  if (args.queries.rows == 0) return;
+  AtKvWidth(args.prefix->head_dim,
+            [&]<int kWidth>() { LaunchWidth<kWidth>(device, args, scratch); });
+  if (args.y.rows == 0) return;  // whoever reads them adds them up
   constexpr int kThreads = 128;
-  const std::int64_t numbers = std::int64_t{launch.y.rows} * launch.y.columns;
+  const std::int64_t numbers = std::int64_t{args.y.rows} * args.y.columns;
   Launch(device,
          {.blocks = static_cast<int>((numbers + kThreads - 1) / kThreads),
           .threads = kThreads},
-         AddStretchesKernel{{device, launch}, {device, launch.y}});
+         AddStretchesKernel{{device, args, scratch}, {device, args.y}});
 }
 
 }  // namespace banyan::BANYAN_MAKER

@@ -30,14 +30,14 @@ constexpr int kSlotsOfAWarp = 128;
 // How rows, heads and chunks are shared out, and where results stand.
 struct Chunks {
   Chunks() = default;
-  explicit Chunks(const AttentionMassLaunch& launch)
-      : rows(launch.queries.rows),
-        heads(launch.heads),
-        group(launch.heads / launch.prefix.kv_heads),
+  explicit Chunks(const AttentionMassArgs& args)
+      : rows(args.queries.rows),
+        heads(args.heads),
+        group(args.heads / args.prefix->kv_heads),
         tiles((rows * group + kQueriesOfAWarp - 1) / kQueriesOfAWarp),
-        slots(launch.committed),
-        chunk(launch.chunk),
-        chunks(launch.y.columns),
+        slots(args.committed),
+        chunk(args.chunk),
+        chunks(args.y.columns),
         of_a_warp(chunk < kSlotsOfAWarp ? kSlotsOfAWarp / chunk : 1),
         stretches((chunks + of_a_warp - 1) / of_a_warp) {}
 
@@ -195,35 +195,36 @@ struct MassKernel {
 };
 
 template <int kWidth>
-void LaunchChunks(CudaDevice& device, const AttentionMassLaunch& launch) {
-  const Chunks of(launch);
-  const int items = launch.prefix.kv_heads * of.tiles * of.stretches;
+void LaunchChunks(CudaDevice& device, const AttentionMassArgs& args,
+                  DeviceSpan scratch) {
+  const Chunks of(args);
+  const int items = args.prefix->kv_heads * of.tiles * of.stretches;
   Launch(device,
          {.blocks = (items + kWarps - 1) / kWarps, .threads = kWarps * 32},
          ChunkKernel<kWidth>{of,
-                             {device, launch.queries},
-                             {device, launch.prefix},
-                             {device, launch.scratch}});
+                             {device, args.queries},
+                             {device, *args.prefix},
+                             {device, scratch}});
 }
 
 }  // namespace
 
-std::size_t AttentionMassScratch(const AttentionMassLaunch& launch) {
-  return Chunks(launch).Numbers() * sizeof(float);
+std::size_t AttentionMassScratch(const AttentionMassArgs& args) {
+  return Chunks(args).Numbers() * sizeof(float);
 }
 
-void LaunchAttentionMass(CudaDevice& device,
-                         const AttentionMassLaunch& launch) {
-  if (launch.queries.rows == 0) return;
-  AtKvWidth(launch.prefix.head_dim,
-            [&]<int kWidth>() { LaunchChunks<kWidth>(device, launch); });
-  const Chunks of(launch);
+void LaunchAttentionMass(CudaDevice& device, const AttentionMassArgs& args,
+                         DeviceSpan scratch) {
+  if (args.queries.rows == 0) return;
+  AtKvWidth(args.prefix->head_dim,
+            [&]<int kWidth>() { LaunchChunks<kWidth>(device, args, scratch); });
+  const Chunks of(args);
   Launch(device,
          {.blocks = static_cast<int>((of.queries() + kWarps - 1) / kWarps),
           .threads = kWarps * 32},
-         TotalKernel{of, {device, launch.scratch}});
-  Launch(device, ForEachNumber(launch.y),
-         MassKernel{of, {device, launch.scratch}, {device, launch.y}});
+         TotalKernel{of, {device, scratch}});
+  Launch(device, ForEachNumber(args.y),
+         MassKernel{of, {device, scratch}, {device, args.y}});
 }
 
 }  // namespace banyan::BANYAN_MAKER

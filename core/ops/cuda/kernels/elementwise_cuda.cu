@@ -1,11 +1,15 @@
 // Activate and Copy: a number a thread.
+#include <cstddef>
 #include <cstdint>
 
 #include "core/device/cuda/kernel.h"
+#include "core/device/cuda/span.h"
+#include "core/ops/activate.h"
+#include "core/ops/copy.h"
+#include "core/ops/cuda/cuda_buffer.h"
 #include "core/ops/cuda/device/matrix.h"
 #include "core/ops/cuda/device/numbers.h"
 #include "core/ops/cuda/kernels/launches.h"
-#include "core/ops/cuda/kernels/op_kernels.h"
 
 namespace banyan::BANYAN_MAKER {
 namespace {
@@ -43,21 +47,24 @@ struct CopyKernel {
 
 }  // namespace
 
-void LaunchActivate(CudaDevice& device, const ActivateLaunch& launch) {
-  if (launch.x.rows == 0 || launch.x.columns == 0) return;
-  Launch(device, ForEachNumber(launch.x),
-         ActivateKernel{launch.gelu,
-                        {device, launch.x},
-                        {device, launch.up},
-                        {device, launch.y},
-                        launch.add});
+void LaunchActivate(CudaDevice& device, const ActivateArgs& args) {
+  if (args.x.rows == 0 || args.x.columns == 0) return;
+  Launch(device, ForEachNumber(args.x),
+         ActivateKernel{args.function == Nonlinearity::kGeluTanh,
+                        {device, args.x},
+                        {device, args.up},
+                        {device, args.y},
+                        args.add});
 }
 
-void LaunchCopy(CudaDevice& device, const CopyLaunch& launch) {
-  if (launch.y.rows == 0 || launch.y.columns == 0) return;
-  Launch(device, ForEachNumber(launch.y),
-         CopyKernel{
-             {device, launch.x}, {device, launch.y}, {device, launch.rows}});
+void LaunchCopy(CudaDevice& device, const CopyArgs& args) {
+  if (args.y.rows == 0 || args.y.columns == 0) return;
+  const DeviceSpan rows =
+      args.rows.buffer == nullptr
+          ? DeviceSpan()
+          : ListOf(args.rows, static_cast<std::size_t>(args.y.rows));
+  Launch(device, ForEachNumber(args.y),
+         CopyKernel{{device, args.x}, {device, args.y}, {device, rows}});
 }
 
 }  // namespace banyan::BANYAN_MAKER

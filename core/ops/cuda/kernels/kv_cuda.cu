@@ -2,11 +2,13 @@
 #include <cstdint>
 
 #include "core/device/cuda/kernel.h"
+#include "core/ops/cuda/cuda_buffer.h"
 #include "core/ops/cuda/device/kv_layout.h"
 #include "core/ops/cuda/device/matrix.h"
 #include "core/ops/cuda/device/numbers.h"
 #include "core/ops/cuda/kernels/launches.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
+#include "core/ops/kv_cache.h"
 
 namespace banyan::BANYAN_MAKER {
 namespace {
@@ -93,24 +95,24 @@ struct CopyKvKernel {
 
 }  // namespace
 
-void LaunchStoreKv(CudaDevice& device, const StoreKvLaunch& launch) {
-  if (launch.keys.rows == 0) return;
-  const KvCacheOf<std::uint32_t> cache(device, launch.cache);
-  Launch(device,
-         ForEach(std::int64_t{launch.keys.rows} * cache.kv_heads * cache.width /
-                 2),
-         StoreKvKernel{{device, launch.keys},
-                       {device, launch.values},
-                       cache,
-                       launch.first_slot,
-                       {device, launch.length}});
+void LaunchStoreKv(CudaDevice& device, const StoreKvArgs& args) {
+  if (args.keys.rows == 0) return;
+  const KvCacheOf<std::uint32_t> cache(device, *args.cache);
+  Launch(
+      device,
+      ForEach(std::int64_t{args.keys.rows} * cache.kv_heads * cache.width / 2),
+      StoreKvKernel{{device, args.keys},
+                    {device, args.values},
+                    cache,
+                    args.first_slot,
+                    {device, LiveOf(args.length)}});
 }
 
 void LaunchMoveKv(CudaDevice& device, const MoveKvLaunch& launch) {
   if (launch.slots.bytes == 0) return;
-  const KvCacheOf<std::uint32_t> cache(device, launch.cache);
+  const KvCacheOf<std::uint32_t> cache(device, *launch.cache);
   const std::int64_t words = std::int64_t{cache.kv_heads} * cache.width / 2;
-  if (launch.from.capacity == 0) {
+  if (launch.from == nullptr) {
     Launch(device, ForEach(words),
            MoveKvKernel{cache, {device, launch.slots}, launch.first_slot});
     return;
@@ -118,7 +120,7 @@ void LaunchMoveKv(CudaDevice& device, const MoveKvLaunch& launch) {
   const auto slots =
       static_cast<std::int64_t>(launch.slots.bytes / sizeof(std::int32_t));
   Launch(device, ForEach(words / CopyKvKernel::kWords * slots),
-         CopyKvKernel{{device, launch.from},
+         CopyKvKernel{{device, *launch.from},
                       cache,
                       {device, launch.slots},
                       launch.first_slot});

@@ -5,21 +5,31 @@
 #include <cstddef>
 
 #include "core/device/cuda/kernel.h"
+#include "core/device/cuda/span.h"
+#include "core/ops/activate.h"
+#include "core/ops/attention.h"
+#include "core/ops/attention_mass.h"
+#include "core/ops/copy.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
+#include "core/ops/kv_cache.h"
+#include "core/ops/norm.h"
+#include "core/ops/rotate.h"
 
 namespace banyan::BANYAN_MAKER {
 
-void LaunchNorm(CudaDevice& device, const NormLaunch& launch);
-void LaunchRotate(CudaDevice& device, const RotateLaunch& launch);
+void LaunchNorm(CudaDevice& device, const NormArgs& args);
+void LaunchRotate(CudaDevice& device, const RotateArgs& args);
 void LaunchRotateStore(CudaDevice& device, const RotateStoreLaunch& launch);
-void LaunchActivate(CudaDevice& device, const ActivateLaunch& launch);
-void LaunchCopy(CudaDevice& device, const CopyLaunch& launch);
+void LaunchActivate(CudaDevice& device, const ActivateArgs& args);
+void LaunchCopy(CudaDevice& device, const CopyArgs& args);
 void LaunchEmbed(CudaDevice& device, const EmbedLaunch& launch);
 void LaunchLinear(CudaDevice& device, const LinearLaunch& launch);
-void LaunchStoreKv(CudaDevice& device, const StoreKvLaunch& launch);
+void LaunchStoreKv(CudaDevice& device, const StoreKvArgs& args);
 void LaunchMoveKv(CudaDevice& device, const MoveKvLaunch& launch);
-void LaunchAttention(CudaDevice& device, const AttentionLaunch& launch);
-void LaunchAttentionMass(CudaDevice& device, const AttentionMassLaunch& launch);
+void LaunchAttention(CudaDevice& device, const AttentionArgs& args,
+                     DeviceSpan scratch);
+void LaunchAttentionMass(CudaDevice& device, const AttentionMassArgs& args,
+                         DeviceSpan scratch);
 void LaunchRoundRows(CudaDevice& device, const RoundRowsLaunch& launch);
 void LaunchStartRows(CudaDevice& device, const StartRowsLaunch& launch);
 void LaunchBest(CudaDevice& device, const BestLaunch& launch);
@@ -27,8 +37,8 @@ void LaunchReadAll(CudaDevice& device, const ReadAllLaunch& launch);
 void LaunchMultiplyAll(CudaDevice& device, const MultiplyAllLaunch& launch);
 double OperationsOfMultiplyAll(const MultiplyAllLaunch& launch);
 std::size_t LinearScratch(const LinearLaunch& launch);
-std::size_t AttentionScratch(const AttentionLaunch& launch);
-std::size_t AttentionMassScratch(const AttentionMassLaunch& launch);
+std::size_t AttentionScratch(const AttentionArgs& args);
+std::size_t AttentionMassScratch(const AttentionMassArgs& args);
 
 }  // namespace banyan::BANYAN_MAKER
 

@@ -3,7 +3,7 @@
 #include "core/ops/cuda/device/matrix.h"
 #include "core/ops/cuda/device/normed_rows.h"
 #include "core/ops/cuda/kernels/launches.h"
-#include "core/ops/cuda/kernels/op_kernels.h"
+#include "core/ops/norm.h"
 
 namespace banyan::BANYAN_MAKER {
 namespace {
@@ -23,13 +23,13 @@ struct NormKernel {
 
 }  // namespace
 
-void LaunchNorm(CudaDevice& device, const NormLaunch& launch) {
-  if (launch.x.rows == 0) return;
+void LaunchNorm(CudaDevice& device, const NormArgs& args) {
+  if (args.x.rows == 0) return;
   Launch(device,
-         {.blocks = launch.x.rows,
+         {.blocks = args.x.rows,
           .threads = kNormThreads,
           .shared_bytes = kNormSharedBytes},
-         NormKernel{{device, launch}, {device, launch.y}});
+         NormKernel{{device, args}, {device, args.y}});
 }
 
 }  // namespace banyan::BANYAN_MAKER

@@ -4,11 +4,13 @@
 #include <cstdint>
 
 #include "core/device/cuda/kernel.h"
+#include "core/ops/cuda/cuda_buffer.h"
 #include "core/ops/cuda/device/kv_layout.h"
 #include "core/ops/cuda/device/matrix.h"
 #include "core/ops/cuda/device/numbers.h"
 #include "core/ops/cuda/kernels/launches.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
+#include "core/ops/rotate.h"
 
 namespace banyan::BANYAN_MAKER {
 namespace {
@@ -17,13 +19,13 @@ constexpr int kWarps = 4;
 
 // One head of a row, turned. All lanes of a warp come along.
 struct Turned {
-  Turned(CudaDevice& device, const RotateLaunch& launch)
-      : x(device, launch.x),
-        head_dim(launch.head_dim),
-        angles(device, launch.angles),
-        norm_weight(device, launch.norm_weight),
-        epsilon(launch.epsilon),
-        scale(launch.scale) {}
+  Turned(CudaDevice& device, const RotateArgs& args)
+      : x(device, args.x),
+        head_dim(args.head_dim),
+        angles(device, args.angles),
+        norm_weight(device, args.norm_weight),
+        epsilon(args.epsilon),
+        scale(args.scale) {}
 
   BANYAN_DEVICE int heads() const { return x.columns / head_dim; }
 
@@ -153,22 +155,22 @@ struct RotateStoreKernel {
 
 }  // namespace
 
-void LaunchRotate(CudaDevice& device, const RotateLaunch& launch) {
-  const int items = launch.x.rows * (launch.x.columns / launch.head_dim);
+void LaunchRotate(CudaDevice& device, const RotateArgs& args) {
+  const int items = args.x.rows * (args.x.columns / args.head_dim);
   if (items == 0) return;
   Launch(device,
          {.blocks = (items + kWarps - 1) / kWarps, .threads = kWarps * 32},
-         RotateKernel{{device, launch}});
+         RotateKernel{{device, args}});
 }
 
 void LaunchRotateStore(CudaDevice& device, const RotateStoreLaunch& launch) {
   const RotateStoreKernel kernel = {
       {device, launch.queries},      {device, launch.keys},
-      {device, launch.store.values}, {device, launch.store.cache},
-      launch.store.first_slot,       {device, launch.store.length}};
+      {device, launch.store.values}, {device, *launch.store.cache},
+      launch.store.first_slot,       {device, LiveOf(launch.store.length)}};
   const int items = launch.queries.x.rows *
                     (launch.queries.x.columns / launch.queries.head_dim +
-                     2 * launch.store.cache.kv_heads);
+                     2 * launch.store.cache->kv_heads);
   if (items == 0) return;
   Launch(device,
          {.blocks = (items + kWarps - 1) / kWarps, .threads = kWarps * 32},

@@ -342,7 +342,7 @@ void LaunchVerify(CudaDevice& device, const RoundSpans& round) {
 void LaunchKeep(CudaDevice& device, const KeepLaunch& launch) {
   KeepKernel kernel = {{device, launch.round}, launch.of_target, launch.layers};
   for (int i = 0; i < launch.layers; ++i)
-    kernel.caches[i] = {device, launch.caches[i]};
+    kernel.caches[i] = {device, *launch.caches[i]};
   const std::int64_t threads = std::int64_t{launch.layers} *
                                kernel.caches[0].kv_heads *
                                (kernel.caches[0].width / 2);

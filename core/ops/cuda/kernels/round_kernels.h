@@ -8,6 +8,8 @@
 #include "core/device/cuda/span.h"
 #include "core/ops/cuda/device/round_layout.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
+#include "core/ops/kv_cache.h"
+#include "core/ops/tensor.h"
 
 namespace banyan {
 
@@ -36,7 +38,7 @@ struct SelectLaunch {
 struct LawsLaunch {
   RoundSpans round;
   LawRule rule;
-  DeviceMatrix logits;
+  Tensor logits;
   DeviceSpan columns;  // integers, by token: its logit, -1 if none; or none
   bool of_target = false;
   int first_law = 0;
@@ -55,7 +57,7 @@ struct KeepLaunch {
   RoundSpans round;
   bool of_target = false;
   int layers = 0;
-  DeviceKv caches[kKeepLayers];
+  const KvCache* caches[kKeepLayers];
 };
 
 struct RoundKernels {

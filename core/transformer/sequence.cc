@@ -1,15 +1,13 @@
-#include "core/transformer/session.h"
+#include "core/transformer/sequence.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <numeric>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -26,25 +24,21 @@
 #include "core/ops/kv_cache.h"
 #include "core/ops/owned_tensor.h"
 #include "core/ops/tensor.h"
-#include "core/transformer/transformer.h"
+#include "core/transformer/network.h"
 
 namespace banyan {
 namespace {
-
-// A prompt is read in pieces: enough rows to share a reading of the weights,
-// few enough that a pass's own numbers stay small.
-constexpr int kPrefillRows = 256;
 
 // Caches grow to twice what is needed, and by this many slots more at least:
 // moving one costs as much as several passes, and slots that are not used take
 // no memory until they are.
 constexpr int kLeastReserve = 512;
 
-KvCache EmptyCache(const Transformer& model) {
+KvCache EmptyCache(const Network& network) {
   KvCache cache;
-  cache.kv_heads = model.split().kv_heads();
-  cache.head_dim = model.architecture().head_dim;
-  cache.may_split = model.options().format == WeightFormat::kBf16;
+  cache.kv_heads = network.split().kv_heads();
+  cache.head_dim = network.architecture().head_dim;
+  cache.may_split = network.options().format == WeightFormat::kBf16;
   return cache;
 }
 
@@ -82,11 +76,11 @@ auto ShapeOf(const Architecture& shape) {
                     shape.rope ? shape.rope->theta : 0);
 }
 
-// The model whose weights a view of a session of `own` runs with.
-absl::StatusOr<const Transformer*> WeightsFor(const ViewOptions& options,
-                                              const Transformer& own) {
+// Returns the network whose weights a view of a sequence of `own` runs with.
+absl::StatusOr<const Network*> WeightsFor(const ViewOptions& options,
+                                          const Network& own) {
   if (options.weights == nullptr) return &own;
-  const auto* other = dynamic_cast<const Transformer*>(options.weights.get());
+  const Network* const other = options.weights->facets().network;
   if (other == nullptr ||
       ShapeOf(other->architecture()) != ShapeOf(own.architecture()))
     return absl::InvalidArgumentError(
@@ -118,73 +112,72 @@ std::vector<RunLayer> RunLayers(const ViewOptions& options) {
 
 }  // namespace
 
-TransformerSession::TransformerSession(const Transformer& model)
-    : model_(&model),
+TransformerSequence::TransformerSequence(const Network& network)
+    : network_(&network),
       committed_(std::make_shared<Committed>()),
-      seen_({}, 0, EmptyCache(model)) {
-  for (int layer = 0; layer < model.layers(); ++layer) {
+      seen_({}, 0, EmptyCache(network)) {
+  for (int layer = 0; layer < network.layers(); ++layer) {
     layers_.push_back({layer});
-    committed_->caches.push_back(EmptyCache(model));
+    committed_->caches.push_back(EmptyCache(network));
   }
 }
 
-TransformerSession::TransformerSession(const TransformerSession& parent,
-                                       const Transformer& model,
-                                       const ViewOptions& options)
-    : model_(&model),
+TransformerSequence::TransformerSequence(const TransformerSequence& parent,
+                                         const Network& network,
+                                         const ViewOptions& options)
+    : network_(&network),
       weights_(options.weights ? options.weights : parent.weights_),
       view_(true),
       keeps_rows_(options.keeps_rows),
       committed_(parent.committed_),
       commits_(committed_->commits),
       layers_(RunLayers(options)),
-      seen_(options.seen, layers_.size(), EmptyCache(model)) {
+      seen_(options.seen, layers_.size(), EmptyCache(network)) {
   for (std::size_t i = 0; i < layers_.size(); ++i)
-    own_.push_back(EmptyCache(model));
+    own_.push_back(EmptyCache(network));
 }
 
-absl::StatusOr<std::unique_ptr<Session>> TransformerSession::View(
-    const ViewOptions& options) {
-  BANYAN_ASSIGN_OR_RETURN(const Transformer* weights,
-                          WeightsFor(options, *model_));
-  const int end = model_->layers();
+absl::StatusOr<TransformerSequence> TransformerSequence::View(
+    const ViewOptions& options) const {
+  BANYAN_ASSIGN_OR_RETURN(const Network* weights,
+                          WeightsFor(options, *network_));
+  const int end = network_->layers();
   BANYAN_RETURN_IF_ERROR(CheckAscending(options.attention, end, "attention"));
   BANYAN_RETURN_IF_ERROR(
       CheckAscending(options.feed_forward, end, "feed-forward"));
   BANYAN_RETURN_IF_ERROR(
-      CheckInertLayers(model_->architecture(), RunLayers(options)));
+      CheckInertLayers(network_->architecture(), RunLayers(options)));
   const SeenText& seen = options.seen;
   if (seen.first < 0 || seen.latest < 0 || seen.chunks < 0 || seen.chunk < 1)
     return absl::InvalidArgumentError(
         "view: a part of the text has a negative length");
-  return absl::WrapUnique<Session>(
-      new TransformerSession(*this, *weights, options));
+  return TransformerSequence(*this, *weights, options);
 }
 
-absl::Status TransformerSession::CheckBatch(const TokenBatch& batch) const {
+absl::Status TransformerSequence::CheckBatch(const TokenBatch& batch) const {
   static const PendingRows kNone;
   const PendingRows& rows = Fresh() ? rows_ : kNone;
-  return rows.CheckBatch(batch, length(), model_->context_limit(),
+  return rows.CheckBatch(batch, length(), network_->context_limit(),
                          [this](TokenId token, int /*position*/) {
                            return CheckTokens({&token, 1});
                          });
 }
 
-absl::Status TransformerSession::CheckTokens(
+absl::Status TransformerSequence::CheckTokens(
     absl::Span<const TokenId> tokens) const {
   for (TokenId token : tokens)
-    if (token < 0 || token >= model_->vocab_size())
+    if (token < 0 || token >= network_->vocab_size())
       return absl::InvalidArgumentError(
           absl::StrCat("token ", token, " is outside the vocabulary of ",
-                       model_->vocab_size()));
+                       network_->vocab_size()));
   return absl::OkStatus();
 }
 
-// Whether a row of the batch and one of the view's are the same tokens, from
-// the committed text on, at the same positions.
-bool TransformerSession::SpellsAs(const TokenBatch& batch, int i,
-                                  const TransformerSession& view,
-                                  int row) const {
+// Returns whether a row of the batch and one of the view's are the same tokens,
+// from the committed text on, at the same positions.
+bool TransformerSequence::SpellsAs(const TokenBatch& batch, int i,
+                                   const TransformerSequence& view,
+                                   int row) const {
   const int first = pending();
   int own = first + i;
   for (; own != TokenBatch::kCommitted && row != TokenBatch::kCommitted;
@@ -203,15 +196,15 @@ bool TransformerSession::SpellsAs(const TokenBatch& batch, int i,
   return own == row;
 }
 
-absl::Status TransformerSession::CheckDone(const DoneRows& done,
-                                           const TokenBatch& batch) const {
+absl::Status TransformerSequence::CheckDone(const TransformerSequence* view,
+                                            const std::vector<int>& rows,
+                                            const TokenBatch& batch) const {
   const auto wrong = [](absl::string_view what) {
     return absl::InvalidArgumentError(
         absl::StrCat("score: rows to go on from ", what));
   };
-  const auto* view = dynamic_cast<const TransformerSession*>(done.view);
   if (view == nullptr || !view->keeps_rows_ || view->committed_ != committed_ ||
-      view->model_ != model_)
+      view->network_ != network_)
     return wrong("that no view of this session and its weights kept");
   const std::size_t depth = view->layers_.size();
   if (depth > layers_.size() ||
@@ -220,10 +213,10 @@ absl::Status TransformerSession::CheckDone(const DoneRows& done,
                     return a == b && a.whole();
                   }))
     return wrong("of a view whose layers are not this session's first");
-  if (done.rows.size() != batch.tokens.size())
+  if (rows.size() != batch.tokens.size())
     return wrong("that are not one a token");
   for (int i = 0; i < batch.size(); ++i) {
-    const int row = done.rows[static_cast<std::size_t>(i)];
+    const int row = rows[static_cast<std::size_t>(i)];
     if (row < 0) continue;
     if (row >= view->pending()) return wrong("that the view does not hold");
     if (!SpellsAs(batch, i, *view, row)) return wrong("of other tokens");
@@ -231,20 +224,20 @@ absl::Status TransformerSession::CheckDone(const DoneRows& done,
   return absl::OkStatus();
 }
 
-absl::Status TransformerSession::Reserve(int rows) {
+absl::Status TransformerSequence::Reserve(int rows) {
   if (!Fresh()) Forget();
   return view_ ? ReserveOwn(rows_.size() + rows)
                : ReserveCommitted(length() + rows_.size() + rows);
 }
 
-absl::Status TransformerSession::ReserveOwn(int rows) {
-  Backend& backend = model_->backend();
+absl::Status TransformerSequence::ReserveOwn(int rows) {
+  Backend& backend = network_->backend();
   for (KvCache& cache : own_)
     BANYAN_RETURN_IF_ERROR(backend.ReserveKv(cache, rows, rows_.size()));
   if (!keeps_rows_ || rows <= kept_.view.rows) return absl::OkStatus();
   BANYAN_ASSIGN_OR_RETURN(
       OwnedTensor grown,
-      OwnedTensor::New(2 * rows, model_->hidden_size(), backend));
+      OwnedTensor::New(2 * rows, network_->hidden_size(), backend));
   if (rows_.size() > 0)
     BANYAN_RETURN_IF_ERROR(backend.Copy(
         {kept_.view.Rows(0, rows_.size()), grown.view.Rows(0, rows_.size())}));
@@ -252,25 +245,25 @@ absl::Status TransformerSession::ReserveOwn(int rows) {
   return absl::OkStatus();
 }
 
-absl::Status TransformerSession::SeePrefix(std::size_t i, const Tensor& row) {
+absl::Status TransformerSequence::SeePrefix(std::size_t i, const Tensor& row) {
   if (seen_.all() || length() == 0) return absl::OkStatus();
-  Backend& backend = model_->backend();
+  Backend& backend = network_->backend();
   if (seen_.chooses(i, length()))
     BANYAN_RETURN_IF_ERROR(seen_.Choose(i,
                                         {.queries = row,
-                                         .heads = model_->split().heads(),
+                                         .heads = network_->split().heads(),
                                          .prefix = &CommittedCache(i),
                                          .committed = length()},
-                                        model_->split(), backend));
+                                        network_->split(), backend));
   return seen_.Follow(i, CommittedCache(i), length(), backend);
 }
 
-Tensor TransformerSession::KeptRows(int rows) const {
+Tensor TransformerSequence::KeptRows(int rows) const {
   return keeps_rows_ ? kept_.view.Rows(pending(), rows) : Tensor{};
 }
 
-std::vector<int> TransformerSession::Visible(const TokenBatch& batch,
-                                             int words) const {
+std::vector<int> TransformerSequence::Visible(const TokenBatch& batch,
+                                              int words) const {
   std::vector<int> bits(static_cast<std::size_t>(batch.size()) *
                         static_cast<std::size_t>(words));
   const auto word_of = [&](int i, int row) -> int& {
@@ -299,41 +292,41 @@ std::vector<int> TransformerSession::Visible(const TokenBatch& batch,
   return bits;
 }
 
-void TransformerSession::Append(const TokenBatch& batch) {
+void TransformerSequence::Append(const TokenBatch& batch) {
   rows_.Append(batch);
 }
 
-std::vector<KvCache*> TransformerSession::caches() {
+std::vector<KvCache*> TransformerSequence::caches() {
   std::vector<KvCache*> caches;
   for (std::size_t i = 0; i < layers_.size(); ++i)
     caches.push_back(&pending_cache(i));
   return caches;
 }
 
-void TransformerSession::Settle(int length) {
+void TransformerSequence::Settle(int length) {
   committed_->length = length;
   ++committed_->commits;
   Forget();
 }
 
-void TransformerSession::Forget() {
+void TransformerSequence::Forget() {
   rows_.Clear();
   commits_ = committed_->commits;
 }
 
-absl::Status TransformerSession::ReserveCommitted(int slots) {
+absl::Status TransformerSequence::ReserveCommitted(int slots) {
   for (KvCache& cache : committed_->caches) {
     if (slots <= cache.capacity) continue;
     // Pending rows may be more than the positions that are left.
-    const int most = std::max(slots, model_->context_limit()) + kLeastReserve;
+    const int most = std::max(slots, network_->context_limit()) + kLeastReserve;
     const int grown = std::min(most, slots + std::max(kLeastReserve, slots));
     BANYAN_RETURN_IF_ERROR(
-        model_->backend().ReserveKv(cache, grown, length() + rows_.size()));
+        network_->backend().ReserveKv(cache, grown, length() + rows_.size()));
   }
   return absl::OkStatus();
 }
 
-absl::Status TransformerSession::Commit(absl::Span<const int> path) {
+absl::Status TransformerSequence::Commit(absl::Span<const int> path) {
   if (!Fresh()) Forget();
   BANYAN_RETURN_IF_ERROR(rows_.CheckPath(path));
   if (path.empty()) {
@@ -343,12 +336,12 @@ absl::Status TransformerSession::Commit(absl::Span<const int> path) {
   if (view_)
     return absl::FailedPreconditionError(
         "commit: a view does not change the session it reads");
-  model_->split().Note(path);
+  network_->split().Note(path);
   std::vector<int> slots;
   for (int row : path) slots.push_back(length() + row);
   for (KvCache& cache : committed_->caches) {
     const absl::Status moved =
-        model_->backend().MoveKv({&cache, slots, length()});
+        network_->backend().MoveKv({&cache, slots, length()});
     if (!moved.ok()) {  // layers before it hold other pending rows now
       Forget();
       return moved;
@@ -360,46 +353,23 @@ absl::Status TransformerSession::Commit(absl::Span<const int> path) {
   return absl::OkStatus();
 }
 
-absl::Status TransformerSession::PrefillPiece(absl::Span<const TokenId> tokens,
-                                              absl::Span<const int> taps,
-                                              FeatureSink sink) {
-  const TokenBatch batch = TokenBatch::Chain(tokens, length());
-  std::vector<int> path(tokens.size());
-  std::iota(path.begin(), path.end(), 0);
-  const ScoreRequest request = {
-      this, &batch, {taps.begin(), taps.end()}, batch.size()};
-  BANYAN_ASSIGN_OR_RETURN(const auto scores, model_->Score({&request, 1}));
-  if (!taps.empty())
-    BANYAN_RETURN_IF_ERROR(sink(*scores.front(), batch.size()));
-  return Commit(path);
-}
-
-absl::Status TransformerSession::Prefill(absl::Span<const TokenId> tokens,
-                                         absl::Span<const int> taps,
-                                         FeatureSink sink) {
+absl::Status TransformerSequence::BeginPrefill(
+    absl::Span<const TokenId> tokens) {
   if (pending() > 0)
     return absl::FailedPreconditionError("prefill while rows are pending");
   if (view_)
     return absl::FailedPreconditionError(
         "prefill: a view does not change the session it reads");
-  const int before = length();
-  const int limit = model_->context_limit();
-  if (tokens.size() > static_cast<std::size_t>(limit - before))
-    return OverContextLimit(before + static_cast<int>(tokens.size()), limit);
+  const int limit = network_->context_limit();
+  if (tokens.size() > static_cast<std::size_t>(limit - length()))
+    return OverContextLimit(length() + static_cast<int>(tokens.size()), limit);
   BANYAN_RETURN_IF_ERROR(CheckTokens(tokens));
-  BANYAN_RETURN_IF_ERROR(
-      ReserveCommitted(before + static_cast<int>(tokens.size())));
-  while (!tokens.empty()) {
-    const absl::Span<const TokenId> piece = tokens.subspan(0, kPrefillRows);
-    const absl::Status status = PrefillPiece(piece, taps, sink);
-    if (!status.ok()) {  // what an earlier piece committed is forgotten too
-      committed_->length = before;
-      Forget();
-      return status;
-    }
-    tokens.remove_prefix(piece.size());
-  }
-  return absl::OkStatus();
+  return ReserveCommitted(length() + static_cast<int>(tokens.size()));
+}
+
+void TransformerSequence::CutTo(int length) {
+  committed_->length = length;
+  Forget();
 }
 
 }  // namespace banyan

@@ -1,12 +1,12 @@
-// TransformerSession: one sequence's keys and values.
+// TransformerSequence holds one sequence's keys and values.
 //
 // A cache holds the keys and values of committed tokens by position, then those
 // of pending rows in their order. So dropping rows moves nothing, and keeping a
 // path moves only the rows that are not yet at their position. A view shares
 // the committed tokens of its parent and has a cache of its own for its pending
 // rows; a view that sees only a part of the text has copies of that part.
-#ifndef BANYAN_CORE_TRANSFORMER_SESSION_H_
-#define BANYAN_CORE_TRANSFORMER_SESSION_H_
+#ifndef BANYAN_CORE_TRANSFORMER_SEQUENCE_H_
+#define BANYAN_CORE_TRANSFORMER_SEQUENCE_H_
 
 #include <cstdint>
 #include <memory>
@@ -21,12 +21,12 @@
 #include "core/ops/kv_cache.h"
 #include "core/ops/owned_tensor.h"
 #include "core/ops/tensor.h"
+#include "core/transformer/network.h"
 #include "core/transformer/seen_caches.h"
-#include "core/transformer/transformer.h"
 
 namespace banyan {
 
-// The blocks of a layer that a session runs, one of them at least.
+// The blocks of a layer that a sequence runs, one of them at least.
 struct RunLayer {
   int layer = 0;
   bool attention = true;
@@ -36,28 +36,32 @@ struct RunLayer {
   friend bool operator==(const RunLayer& a, const RunLayer& b) = default;
 };
 
-class TransformerSession : public Session {
+// Not safe for concurrent use. Every failing call leaves the sequence as it
+// was. core/model/model.h has the contract of what a Session does too.
+class TransformerSequence {
  public:
-  // The model outlives the session.
-  explicit TransformerSession(const Transformer& model);
+  // The network outlives the sequence.
+  explicit TransformerSequence(const Network& network);
 
-  int length() const override { return committed_->length; }
-  int pending() const override { return Fresh() ? rows_.size() : 0; }
-  using Session::Prefill;
-  absl::Status Prefill(absl::Span<const TokenId> tokens,
-                       absl::Span<const int> taps, FeatureSink sink) override;
-  absl::Status Commit(absl::Span<const int> path) override;
-  absl::StatusOr<std::unique_ptr<Session>> View(
-      const ViewOptions& options) override;
+  int length() const { return committed_->length; }
+  int pending() const { return Fresh() ? rows_.size() : 0; }
+  absl::Status Commit(absl::Span<const int> path);
+  absl::StatusOr<TransformerSequence> View(const ViewOptions& options) const;
 
-  // What a pass needs. Layers are those it runs, ascending; caches are in their
-  // order.
-  const Transformer& model() const { return *model_; }
+  // Fails if `tokens` cannot be committed without giving their logits; makes
+  // room for them.
+  absl::Status BeginPrefill(absl::Span<const TokenId> tokens);
+  // Forgets the pending rows and what was committed beyond `length` tokens.
+  void CutTo(int length);
+
+  // A pass needs what follows. `layers` are those it runs, ascending; caches
+  // are in their order.
+  const Network& network() const { return *network_; }
   const std::vector<RunLayer>& layers() const { return layers_; }
   const KvCache& prefix_cache(std::size_t i) const {
     return seen_.all() ? CommittedCache(i) : seen_.cache(i);
   }
-  // Slots of it that are seen.
+  // Returns how many of its slots are seen.
   int prefix_slots() const { return seen_.size(length()); }
   // Brings what is seen of a layer up to what is committed; `row` is the first
   // row of the batch to be scored, whose queries choose chunks.
@@ -65,27 +69,30 @@ class TransformerSession : public Session {
   KvCache& pending_cache(std::size_t i) {
     return view_ ? own_[i] : committed_->caches[i];
   }
-  // Of every layer that it runs.
+  // Returns the cache of every layer that it runs.
   std::vector<KvCache*> caches();
   // Notes that the device has committed rows: `length` tokens are held now.
   void Settle(int length);
-  // Where the first pending row stands in pending_cache.
+  // Returns the first pending row's slot in pending_cache.
   int pending_slot() const { return view_ ? 0 : length(); }
 
   absl::Status CheckBatch(const TokenBatch& batch) const;
-  // Whether a pass of this session can go on from what was done of the batch.
-  absl::Status CheckDone(const DoneRows& done, const TokenBatch& batch) const;
-  // Where the next pass keeps the streams of its pending rows after the last
-  // layer; empty if the session does not keep rows.
+  // Fails if a pass of this sequence cannot go on from the view's `rows`
+  // (DoneRows::rows). A null view stands for one of another kind of model.
+  absl::Status CheckDone(const TransformerSequence* view,
+                         const std::vector<int>& rows,
+                         const TokenBatch& batch) const;
+  // Returns where the next pass keeps the streams of its pending rows after the
+  // last layer; empty if the sequence does not keep rows.
   Tensor KeptRows(int rows) const;
-  // The kept streams of all pending rows.
+  // Returns the kept streams of all pending rows.
   const Tensor& kept_rows() const { return kept_.view; }
   // Makes room for the batch's keys and values.
   absl::Status Reserve(int rows);
-  // For every row of the batch, the pending rows it sees, as AttentionArgs
-  // wants them: `words` words a row.
+  // Returns for every row of the batch the pending rows it sees, as
+  // AttentionArgs wants them: `words` words a row.
   std::vector<int> Visible(const TokenBatch& batch, int words) const;
-  // The pass has stored the batch's keys and values.
+  // Notes that the pass has stored the batch's keys and values.
   void Append(const TokenBatch& batch);
 
  private:
@@ -95,19 +102,16 @@ class TransformerSession : public Session {
     std::uint64_t commits = 0;
   };
 
-  TransformerSession(const TransformerSession& parent, const Transformer& model,
-                     const ViewOptions& options);
+  TransformerSequence(const TransformerSequence& parent, const Network& network,
+                      const ViewOptions& options);
 
   // Whether the pending rows still follow the committed prefix: those of a
   // view vanish when its parent commits.
   bool Fresh() const { return commits_ == committed_->commits; }
   void Forget();
-  bool SpellsAs(const TokenBatch& batch, int i, const TransformerSession& view,
+  bool SpellsAs(const TokenBatch& batch, int i, const TransformerSequence& view,
                 int row) const;
   absl::Status CheckTokens(absl::Span<const TokenId> tokens) const;
-  // Scores and commits one piece of a text.
-  absl::Status PrefillPiece(absl::Span<const TokenId> tokens,
-                            absl::Span<const int> taps, FeatureSink sink);
   // Makes room for `slots` committed tokens and pending rows together.
   absl::Status ReserveCommitted(int slots);
   // The same for the pending rows of a view.
@@ -116,8 +120,8 @@ class TransformerSession : public Session {
     return committed_->caches[static_cast<std::size_t>(layers_[i].layer)];
   }
 
-  const Transformer* model_;
-  std::shared_ptr<const Model> weights_;  // of a view: what model_ is, if lent
+  const Network* network_;
+  std::shared_ptr<const Model> weights_;  // of a view: network_'s, if lent
   bool view_ = false;
   bool keeps_rows_ = false;
   std::shared_ptr<Committed> committed_;
@@ -131,4 +135,4 @@ class TransformerSession : public Session {
 
 }  // namespace banyan
 
-#endif  // BANYAN_CORE_TRANSFORMER_SESSION_H_
+#endif  // BANYAN_CORE_TRANSFORMER_SEQUENCE_H_
