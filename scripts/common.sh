@@ -49,5 +49,9 @@ step() {
   say "$what"
   "$@"
   local took=$((SECONDS - start))
-  printf -- '-- %s: %d:%02d min\n\n' "$what" $((took / 60)) $((took % 60))
+  if ((took < 60)); then
+    printf -- '-- %s: took %d s\n\n' "$what" "$took"
+  else
+    printf -- '-- %s: took %d:%02d minutes\n\n' "$what" $((took / 60)) $((took % 60))
+  fi
 }
