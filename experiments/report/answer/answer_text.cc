@@ -132,7 +132,7 @@ class TargetTables {
     else
       table.header.insert(table.header.end(),
                           {"speedup ", "tokens per pass", "verdict",
-                           "against the reference", "would decide"});
+                           "against the reference", "prompts to decide"});
     Table::Section& section = table.sections.front();
     if (group.reference != nullptr)
       section.rows.push_back(
@@ -150,7 +150,7 @@ class TargetTables {
   Table ChainsTable(double temperature) const {
     Table table = {
         .header = {"tree", "hardest chain of its own drafters", "speedup ",
-                   "verdict", "against that chain", "would decide"},
+                   "verdict", "against that chain", "prompts to decide"},
         .text_columns = 2,
         .sections = {{.title = Title(temperature)}}};
     for (const AnswerRow& row : target_.rows) {

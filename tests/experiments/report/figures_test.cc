@@ -2,13 +2,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "experiments/metrics/estimate.h"
 #include "experiments/report/csv.h"
 #include "experiments/report/figures/plot.h"
@@ -147,6 +153,24 @@ TEST_F(ReportFiles, TablesOfTwoAxesHaveTheBestInBold) {
   EXPECT_NE(times.substr(chain, times.find('\n', chain + 1) - chain).find('*'),
             std::string::npos)
       << times;  // the fewest
+}
+
+TEST_F(ReportFiles, TablesOfTwoAxesHaveTheBestOfARowWhereAsked) {
+  const auto bold = [](const std::string& options) {
+    const std::string out = Report(
+                                "--format markdown --rows temperature "
+                                "--columns method --metrics tokens_per_pass" +
+                                options)
+                                .out;
+    std::vector<std::ptrdiff_t> found;
+    for (const absl::string_view line : absl::StrSplit(out, '\n'))
+      if (absl::StartsWith(line, "| 0 ") || absl::StartsWith(line, "| 1 "))
+        found.push_back(std::count(line.begin(), line.end(), '*') / 4);
+    return found;
+  };
+  // At temperature 1 plain decoding is the one lossless method.
+  EXPECT_THAT(bold(" --best-of-row"), testing::ElementsAre(1, 1));
+  EXPECT_THAT(bold(""), testing::ElementsAre(2, 0));
 }
 
 TEST_F(ReportFiles, TablesOfTwoAxesRefuseWhatHasNoPlace) {
