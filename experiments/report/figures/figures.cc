@@ -151,6 +151,7 @@ double Top(const Plot::Series& series) {
 // come first.
 Plot SizePlot(const Cells& cells, absl::string_view metric, Plot plot) {
   plot.x_title = "drafted nodes per round, mean";
+  plot.x_from_zero = true;
   for (const SummaryRow* row : cells.rows) {
     const records::Cell& cell = *row->cell->cell;
     const Estimate* number = FindOne(cells, *row, metric);

@@ -103,6 +103,7 @@ Axes AxesOf(const Plot& plot) {
   if (plot.guide == Plot::Guide::kOne)
     axes.y = RoundScale(std::min(1.0, axes.y.low), std::max(1.0, axes.y.high));
   if (plot.share) axes.y = RoundScale(0, std::min(1.0, axes.y.high));
+  if (plot.x_from_zero) axes.x = RoundScale(0, axes.x.high);
   if (plot.whole_x && axes.x.step < 1) axes.x = WholeScale(axes.x);
   // No point stands on the frame at a side.
   for (const Plot::Series& series : plot.series)

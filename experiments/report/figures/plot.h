@@ -38,6 +38,7 @@ struct Plot {
   // y is a share: its axis goes from 0 to 1 at most, and cuts intervals there.
   bool share = false;
   bool whole_x = false;  // x counts something
+  bool x_from_zero = false;
   // Points are bars of shares, y, one for each label; x counts for nothing.
   bool stacked = false;
 };

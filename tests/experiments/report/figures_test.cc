@@ -79,6 +79,12 @@ TEST(Plot, HasRoundTicksThatHoldEveryNumber) {
                     Not(HasSubstr(">1.2<")), Not(HasSubstr(">0.5<"))));
   plot.guide = Plot::Guide::kDiagonal;
   EXPECT_THAT(ToSvg(plot), HasSubstr("class=\"guide\""));
+  Plot close = OnePoint(3.96, 1);
+  close.series[0].points.push_back({{4}, {2}, ""});
+  EXPECT_THAT(ToSvg(close), HasSubstr(">3.96<"));
+  close.x_from_zero = true;
+  EXPECT_THAT(ToSvg(close),
+              AllOf(HasSubstr(">0<"), HasSubstr(">4<"), Not(HasSubstr("3.9"))));
 }
 
 TEST(Plot, DrawsOneNumberAlone) {
