@@ -85,8 +85,8 @@ inline bool IsOverloaded(const records::Machine& machine) {
 }
 inline std::string OverloadText(const records::Machine& machine) {
   return absl::StrFormat(
-      "the load was %.1f on %d cores when the run began: other programs slow "
-      "it down, and times and speedups may mislead",
+      "the load was %.1f on %d cores when the run began: other programs were "
+      "running, so times and speedups may mislead",
       machine.load(), machine.cores());
 }
 

@@ -60,4 +60,4 @@ def is_overloaded(machine):
 
 def overload_text(machine):
     return (f"the load was {machine.load:.1f} on {machine.cores} cores when the run "
-            "began: other programs slow it down, and times and speedups may mislead")
+            "began: other programs were running, so times and speedups may mislead")

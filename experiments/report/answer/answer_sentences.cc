@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -44,8 +45,13 @@ bool DraftsOneToken(const CellRecords& cell) {
 
 std::string Names(const std::vector<std::string>& names) {
   const std::size_t shown = std::min(names.size(), kMostNames);
-  std::string text = absl::StrJoin(
-      names.begin(), names.begin() + static_cast<long>(shown), ", ");
+  // A name with axes in it has commas of its own.
+  const bool commas = std::any_of(
+      names.begin(), names.end(),
+      [](const std::string& name) { return absl::StrContains(name, ", "); });
+  std::string text =
+      absl::StrJoin(names.begin(), names.begin() + static_cast<long>(shown),
+                    commas ? "; " : ", ");
   if (shown < names.size())
     absl::StrAppend(&text, " and ", names.size() - shown, " more");
   return text;
@@ -84,6 +90,8 @@ std::vector<const AnswerEntry*> EntriesAt(const TargetAnswer& target,
   return entries;
 }
 
+constexpr absl::string_view kPlainDecoding = "plain decoding";
+
 // What the rivals that the question is about are held against.
 std::string Opposed(const std::vector<const AnswerEntry*>& entries,
                     const TemperatureAnswer& at) {
@@ -92,7 +100,7 @@ std::string Opposed(const std::vector<const AnswerEntry*>& entries,
   for (const AnswerEntry* entry : entries)
     if (entry->reference.has_value())
       names.insert(entry->reference->other.cell->cell->trunks_size() == 0
-                       ? "plain decoding"
+                       ? std::string(kPlainDecoding)
                        : entry->reference->other.name);
   return names.size() == 1 ? *names.begin() : "the reference beside it";
 }
@@ -128,8 +136,9 @@ std::string ScoreText(const Score& score, const std::string& noun,
   const std::string of_several = absl::StrReplaceAll(
       opposed, {{" its own drafters", " their own drafters"}});
   if (score.undecided() == score.all)
-    return absl::StrCat("all ", score.all, " ", noun, "s are undecided beside ",
-                        of_several);
+    return absl::StrCat(
+        score.all == 2 ? "both " : absl::StrCat("all ", score.all, " "), noun,
+        "s are undecided beside ", of_several);
   const std::string all = absl::StrCat("of ", score.all, " ", noun, "s");
   std::string text =
       score.more == 0
@@ -176,7 +185,7 @@ std::string VerdictSentence(bool yes_or_no,
       ScoreText(score, Noun(entries, at), Opposed(entries, at), kOfSpeed), " (",
       Counted(at.prompts, "prompt"),
       at.prompts < kLeastPrompts
-          ? absl::StrCat(", and a verdict needs ", kLeastPrompts)
+          ? absl::StrCat(", and a verdict needs at least ", kLeastPrompts)
           : "",
       ", this machine).", FasterChains(at));
 }
@@ -201,18 +210,27 @@ std::string TravelSentence(const std::vector<const AnswerEntry*>& entries,
       outlooks.push_back(std::move(text));
     decided = decided || outlook.score.undecided() < outlook.score.all;
   }
-  if (!outlooks.empty() && !decided) outlooks = {"undecided too"};
-  return absl::StrCat(
-      "Elsewhere: in tokens per pass, which every machine shares, ",
-      ScoreText(at.tokens_per_pass, Noun(entries, at),
-                at.trees ? "a chain of as many nodes of its own drafters"
-                         : Opposed(entries, at),
-                kOfTokens),
-      ".",
-      outlooks.empty()
-          ? ""
-          : absl::StrCat(" Faster by the costs that ship with the program: ",
-                         absl::StrJoin(outlooks, ", "), "."));
+  const std::string opposed = at.trees ? "a chain of as many nodes of its own "
+                                         "drafters"
+                                       : Opposed(entries, at);
+  std::string text;
+  // Of plain decoding they are one, which needs no saying.
+  if (opposed != kPlainDecoding)
+    text = absl::StrCat(
+        "Tokens per pass are the same on every machine: there ",
+        ScoreText(at.tokens_per_pass, Noun(entries, at), opposed, kOfTokens),
+        ".");
+  if (outlooks.empty()) return text;
+  if (!text.empty()) text += " ";
+  absl::StrAppend(&text,
+                  decided
+                      ? absl::StrCat("Predicted to be faster by the costs that "
+                                     "ship with the program: ",
+                                     absl::StrJoin(outlooks, ", "))
+                      : "Predictions from the costs that ship with the program "
+                        "are undecided too",
+                  ".");
+  return text;
 }
 
 // Every entry on a target, with the row's name.
@@ -384,7 +402,8 @@ std::vector<std::string> Opening(const std::string& question,
     sentences.push_back(absl::StrFormat(
         "%s T = %g: %s", named ? absl::StrCat("On ", target.name, " at") : "At",
         temperature, VerdictSentence(yes_or_no, entries, at)));
-    sentences.push_back(TravelSentence(entries, at));
+    if (std::string travels = TravelSentence(entries, at); !travels.empty())
+      sentences.push_back(std::move(travels));
   }
   return sentences;
 }
@@ -414,15 +433,25 @@ std::string FastestSentence(const TargetAnswer& target, bool largest) {
     const records::Cell& cell = *fastest.cell->cell;
     if (cell.trunks_size() == 0) {
       parts.push_back(absl::StrFormat(
-          "at T = %g none was faster than plain decoding", temperature));
+          "at T = %g none was measured above plain decoding", temperature));
       continue;
     }
-    parts.push_back(absl::StrFormat(
-        "at T = %g %s, %s%s", temperature, fastest.name, With(*fastest.speed),
-        temperature == 0 ? ""
-        : cell.evidence() == records::PROVEN
-            ? " (proven by enumeration)"
-            : " (claimed, not proven in this build)"));
+    const std::string number =
+        absl::StrCat(fastest.name, ", ", With(*fastest.speed));
+    const auto& interval = fastest.speed->interval;
+    if (interval.has_value() && interval->low <= 1) {
+      parts.push_back(absl::StrFormat(
+          "at T = %g none is shown to be faster than plain decoding (the "
+          "highest is %s)",
+          temperature, number));
+      continue;
+    }
+    parts.push_back(
+        absl::StrFormat("at T = %g %s%s", temperature, number,
+                        temperature == 0 ? ""
+                        : cell.evidence() == records::PROVEN
+                            ? " (proven by enumeration)"
+                            : " (claimed, not proven in this build)"));
   }
   if (parts.empty()) return "";
   return absl::StrCat(

@@ -29,7 +29,8 @@ struct ShippedCosts {
   const char* file;
 };
 constexpr ShippedCosts kShipped[] = {
-    {"where wide passes are free", "flat.yaml"},
+    {"where a pass of many tokens costs what one of one token does",
+     "flat.yaml"},
     {"on an NVIDIA H200 with 1.1 billion parameters", "h200_1b.yaml"},
     {"on two cores with 1.1 billion parameters", "cpu_1100m.yaml"}};
 

@@ -197,6 +197,17 @@ std::vector<const SummaryRow*> BySpeed(const Cells& cells) {
   return rows;
 }
 
+// Gives series of one look, such as chains of one drafter, a colour each.
+Plot ToldApart(Plot plot) {
+  std::set<std::pair<std::size_t, std::size_t>> looks;
+  for (const Plot::Series& series : plot.series)
+    looks.insert({series.colour, series.shape});
+  if (looks.size() == plot.series.size()) return plot;
+  for (std::size_t i = 0; i < plot.series.size(); ++i)
+    plot.series[i].colour = i;
+  return plot;
+}
+
 // 2 of "depth 2".
 double NumberIn(const std::string& key) {
   const auto at = std::find_if(key.begin(), key.end(), [](char letter) {
@@ -220,7 +231,7 @@ Plot KeyedPlot(const Cells& cells, absl::string_view metric, Plot plot) {
       series.points.push_back({{.value = NumberIn(key)}, estimate, key});
     plot.series.push_back(std::move(series));
   }
-  return plot;
+  return ToldApart(std::move(plot));
 }
 
 Plot PredictedPlot(const Cells& cells) {
@@ -238,7 +249,7 @@ Plot PredictedPlot(const Cells& cells) {
     series.points = {{*predicted, *speed, label}};
     plot.series.push_back(std::move(series));
   }
-  return plot;
+  return ToldApart(std::move(plot));
 }
 
 // Where the time of the rounds went.

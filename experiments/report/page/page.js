@@ -73,7 +73,9 @@ function drawSummary() {
   const lossy = allCells.filter((cell) => !cell.lossless).length;
   const prompts = Math.max(0, ...allCells.map((cell) => cell.prompts ?? 0));
   byId("lead").textContent = [
-    counted(distinct(allCells, (cell) => cell.method).length, "method"),
+    counted(distinct(allCells.filter((cell) => !isBaseline(cell)),
+                     (cell) => cell.method).length, "method") +
+        (allCells.some(isBaseline) ? " and plain decoding" : ""),
     counted(distinct(allCells, (cell) => cell.target).length, "target"),
     `${counted(prompts, "prompt")} each`,
     ...(lossy ? [`${counted(lossy, "lossy row")}, never counted as best`] : []),

@@ -2,7 +2,7 @@
 // The answer: what every rival is worth, a table for each temperature, the largest
 // target first. The sentences are those of the terminal.
 
-const verdictSigns = {"faster": "▲", "slower": "▼", "undecided": "·"};
+const verdictSigns = {"faster": "▲ ", "slower": "▼ ", "undecided": ""};
 
 function withSign(value) {
   return (value > 0 ? "+" : "") + value.toFixed(2);
@@ -26,7 +26,7 @@ function verdictNode(difference) {
   return element(
       "span", {},
       element("span", {class: `verdict ${difference.verdict}`},
-              `${verdictSigns[difference.verdict]} ${difference.verdict}`),
+              verdictSigns[difference.verdict] + difference.verdict),
       ` ${withSign(difference.value)}${range}`,
       wanted && element("small", {}, wanted));
 }
@@ -113,6 +113,8 @@ function drawAnswer() {
       (target) => element("li", {}, target.fastest)));
   byId("notes").replaceChildren(...(answer?.notes ?? []).map(
       (note) => element("li", {}, note)));
+  byId("about-chains").hidden = !targets.some((target) => target.rows.some(
+      (row) => row.at.some((entry) => entry.chain)));
   byId("answer-body").replaceChildren(...targets.map((target, i) => element(
       "details", {open: i === 0},
       element("summary", {}, `${target.target}${target.marks}`),
