@@ -226,4 +226,12 @@ absl::StatusOr<Summary> Summarise(const RecordSet& set,
   return summary;
 }
 
+int PromptsOf(const SummaryRow& row) {
+  int prompts = 0;
+  for (const KeyedEstimates& estimates : row.values)
+    for (const auto& [key, estimate] : estimates)
+      prompts = std::max(prompts, estimate.prompts);
+  return prompts > 0 ? prompts : static_cast<int>(row.cell->pairs.size());
+}
+
 }  // namespace banyan

@@ -38,6 +38,9 @@ struct SummaryRow {
   std::optional<SignTest> signs;            // against it, by prompts
 };
 
+// Returns how many prompts the row's numbers are of; a chat or a batch is one.
+int PromptsOf(const SummaryRow& row);
+
 struct SummaryGroup {
   std::string title;  // "temperature 0, target small"; empty: the only one
   std::vector<SummaryRow> rows;

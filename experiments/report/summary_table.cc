@@ -112,7 +112,7 @@ std::vector<std::string> Texts(const Summary& summary,
                                const std::vector<Column>& columns,
                                const SummaryRow& row) {
   std::vector<std::string> texts = {row.cell->name, Marks(*row.cell->cell),
-                                    absl::StrCat(row.cell->pairs.size())};
+                                    absl::StrCat(PromptsOf(row))};
   for (const Column& column : columns)
     texts.push_back(Text(*summary.metrics[column.metric], column, row));
   if (HasSigns(summary)) texts.push_back(SignsText(row));

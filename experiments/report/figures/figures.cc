@@ -325,7 +325,7 @@ std::vector<Figure> MakeFigures(const Summary& summary, std::size_t most) {
                    .y_title = "share of rounds that accept as many tokens"}));
     add("conditional", "conditional_acceptance_by_depth",
         KeyedPlot(cells, "conditional_acceptance_by_depth",
-                  {.title = "Acceptance by depth, once the parent was",
+                  {.title = "Acceptance by depth, given an accepted parent",
                    .x_title = "depth in the tree",
                    .y_title = "accepted share"}));
     add("rank", "acceptance_by_rank",

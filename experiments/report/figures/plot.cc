@@ -277,8 +277,10 @@ std::string Bars(const Plot& plot, double& width, double& bottom) {
   for (const std::string& label : labels)
     widest = std::max(widest, Columns(Printable(label)));
   const double from = kLegendRow + kLetter * static_cast<double>(widest);
-  width = std::max(width, from + kLeastBar + kRight);
-  const Scale scale = {.from = from, .to = width - kRight};
+  // Room for half of the last tick.
+  const double right = 1.5 * kRight;
+  width = std::max(width, from + kLeastBar + right);
+  const Scale scale = {.from = from, .to = width - right};
   bottom = kTop + kBarRow * static_cast<double>(labels.size());
   std::string out = Text("title", kLegendRow, 22, plot.title);
   for (int i = 0; i <= 4; ++i) {

@@ -103,7 +103,7 @@ function contextRows({build, machine, started, workload, files}) {
     ["Processor", [machine.cpu, ...parts].filter(Boolean).join(", ")],
     ...(machine.gpu ? [["GPU", machine.gpu]] : []),
     ...(machine.device === "cpu" ? [] : [["Device", machine.device]]),
-    ["Program", `${build.revision.replace("-dirty", " with changes")}, ` +
+    ["Program", `${build.revision.replace("-dirty", " with uncommitted changes")}, ` +
                 `${build.compiler}, ${release} (${build.flags.trim()})`],
     ["Started", started.replace("T", " ").replace("Z", " UTC").replace(
         "+00:00", " UTC")],

@@ -130,7 +130,7 @@ JsonValue CellToJson(const Summary& summary, const SummaryRow& row,
                    {"verifier", cell.verifier()},
                    {"temperature", cell.temperature()},
                    {"trunks", TrunksToJson(cell)},
-                   {"prompts", row.cell->pairs.size()},
+                   {"prompts", PromptsOf(row)},
                    {"metrics", EstimatesToJson(summary, row.values)}};
   if (row.reference != nullptr) {
     out["reference"] = row.reference->name;

@@ -81,7 +81,7 @@ function roundNote({drafted, accepted, probes, emitted}) {
   if (drafted === 0) return `nothing drafted${beside}`;
   const cut = emitted < accepted + 1
       ? `, cut to ${counted(emitted, "token")} where the text ends` : "";
-  return `${accepted} of ${drafted} drafted accepted${beside}${cut}`;
+  return `${accepted} of ${counted(drafted, "draft token")} accepted${beside}${cut}`;
 }
 
 // Scrolls the tree's box so that the root and what follows are seen.
