@@ -89,9 +89,10 @@ using Rows = std::vector<Row>;
 
 constexpr int kListColumns = 100;
 
-void AddTwin(absl::string_view twin, Row& row) {
-  row.json["device_twin"] = twin;
-  if (!twin.empty()) row.facts.emplace_back("a GPU can run its rounds alone");
+void AddCounterpart(absl::string_view counterpart, Row& row) {
+  row.json["device_twin"] = counterpart;
+  if (!counterpart.empty())
+    row.facts.emplace_back("a GPU can run its rounds alone");
 }
 
 void AddDrawKinds(const std::vector<DrawKind>& draw_kinds, Row& row) {
@@ -111,7 +112,7 @@ absl::StatusOr<Rows> Policies() {
     AddDrawKinds(choice.policy->traits().draw_kinds,
                  rows.emplace_back(row.name, row.sentence));
     rows.back().Add("fixed_shape", row.plan != nullptr, "fixed shape");
-    AddTwin(choice.policy->twin().name, rows.back());
+    AddCounterpart(choice.policy->twin().name, rows.back());
     rows.back().AddKeys(row.keys);
     for (absl::string_view example : row.examples)
       rows.back().examples.push_back(SectionOf(row.name, example));
@@ -134,7 +135,7 @@ absl::StatusOr<Rows> Verifiers() {
     entry.facts.emplace_back(Name(traits.exactness));
     entry.Add("chains_only", traits.chain, "chains only");
     entry.Add("one_trunk_only", traits.one_list, "one trunk only");
-    AddTwin(traits.twin, entry);
+    AddCounterpart(traits.twin, entry);
     entry.AddKeys(row.keys);
     entry.examples.push_back(SectionOf(row.name, "{}"));
     for (absl::string_view variant : row.variants)
@@ -147,7 +148,7 @@ Rows Drafters() {
   Rows rows;
   for (const DrafterRow& row : DrafterCatalogue()) {
     AddDrawKinds(row.draw_kinds, rows.emplace_back(row.name, row.sentence));
-    AddTwin(row.twin, rows.back());
+    AddCounterpart(row.twin, rows.back());
     rows.back().AddKeys(row.keys);
     for (absl::string_view example : row.examples)
       rows.back().examples.push_back(SectionOf(row.name, example));

@@ -61,7 +61,8 @@ absl::StatusOr<Table> ReportTable(const RecordSet& set,
 }
 
 bool WantsCrossTable(const Options& options) {
-  return !options.axes.rows.empty() || !options.axes.columns.empty();
+  return !options.axes.rows.empty() || !options.axes.columns.empty() ||
+         options.axes.best_of_row;
 }
 
 // Speedup and tokens per pass, if no metrics were asked for.
@@ -225,9 +226,10 @@ void AddReportCommand(CommandLine& line) {
   command.Option("--columns", &options->axes.columns,
                  "And columns for each value of this one; temperature if not "
                  "given.");
-  command.Flag("--best-of-row", &options->axes.best_of_row,
-               "Of that table, bold is the best number of each row instead of "
-               "each column.");
+  command.Flag(
+      "--best-of-row", &options->axes.best_of_row,
+      "The same table, the best number of each row bold instead of each "
+      "column.");
   command.Option("--figures", &options->figures,
                  "Also write the plots into this folder, each as SVG and CSV.");
   command

@@ -376,9 +376,11 @@ class Maker {
       if (cell.cell->lossless() && cell.cell->temperature() == temperature &&
           TargetName(*cell.cell) == target.name) {
         const CellNumbers numbers = NumbersOf(cell, target);
+        const auto rank = [](const CellNumbers& of) {
+          return std::pair(IsShownFaster(of), of.speed->value);
+        };
         if (numbers.speed.has_value() && !numbers.unexplained &&
-            (!at.fastest.has_value() ||
-             numbers.speed->value > at.fastest->speed->value))
+            (!at.fastest.has_value() || rank(numbers) > rank(*at.fastest)))
           at.fastest = numbers;
       }
   }
@@ -413,6 +415,11 @@ class Maker {
 };
 
 }  // namespace
+
+bool IsShownFaster(const CellNumbers& numbers) {
+  return numbers.speed->interval.has_value() &&
+         numbers.speed->interval->low > 1;
+}
 
 Answer MakeAnswer(const RecordSet& set) { return Maker(set).Make(); }
 

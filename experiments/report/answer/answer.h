@@ -92,7 +92,9 @@ struct TemperatureAnswer {
   // Chains that were faster than the reference, a chain predicted to be the
   // fastest.
   std::vector<CellNumbers> faster_chains;
-  std::optional<CellNumbers> fastest;  // lossless cell
+  // The lossless cell of the highest speedup among those that are shown to be
+  // faster than plain decoding, or else among all.
+  std::optional<CellNumbers> fastest;
 };
 
 struct TargetAnswer {
@@ -116,6 +118,9 @@ struct Answer {
 };
 
 Answer MakeAnswer(const RecordSet& set);
+
+// Whether the speedup's interval lies above 1. Requires a speedup.
+bool IsShownFaster(const CellNumbers& numbers);
 
 // The worst that a chain of its own drafters does to it: the chain it loses to
 // by most, else the one it does least against. Requires chains.

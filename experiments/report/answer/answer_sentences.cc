@@ -438,8 +438,7 @@ std::string FastestSentence(const TargetAnswer& target, bool largest) {
     }
     const std::string number =
         absl::StrCat(fastest.name, ", ", With(*fastest.speed));
-    const auto& interval = fastest.speed->interval;
-    if (interval.has_value() && interval->low <= 1) {
+    if (!IsShownFaster(fastest)) {
       parts.push_back(absl::StrFormat(
           "at T = %g none is shown to be faster than plain decoding (the "
           "highest is %s)",

@@ -50,11 +50,6 @@ function interval(found) {
   return `${written(found.low)}..${written(found.high)}`;
 }
 
-function writtenWithInterval(found) {
-  const range = interval(found);
-  return written(found.value) + (range && ` (${range})`);
-}
-
 // "" of a lossless cell; else whether it never claimed to be one.
 function lossText(cell) {
   if (cell.lossless) return "";

@@ -21,6 +21,7 @@
 #include "experiments/records/cell_names.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
+#include "experiments/report/answer/answer_sentences.h"
 #include "experiments/report/answer/verdict.h"
 #include "nlohmann/json.hpp"
 #include "tests/experiments/report/answer_sets.h"
@@ -67,6 +68,26 @@ TEST_F(AnswerTest, SaysWhoIsFasterAndWhichTreesLoseToTheirChains) {
           ContainsRegex("merged +chain-8 strong .* slower +-0\\.[0-9]+ "),
           HasSubstr("Fastest lossless method: at T = 0 chain-8 strong, 2."),
           HasSubstr("All numbers: there\n"), Not(HasSubstr("UNFINISHED"))));
+}
+
+// The highest is one of chance, the next is not; then neither is left.
+TEST_F(AnswerTest, CrownsNobodyByChance) {
+  std::vector<MadeCell> cells = {
+      {"plain"}, {"wild", 0, 4}, {"sure", 0, 1.5}, {"slow", 0, 0.5}};
+  cells[1].noise = 1.5;
+  const auto crowned = [&] {
+    const RecordSet set = SetOf(cells);
+    const Answer answer = MakeAnswer(set);
+    return FastestSentence(answer.targets.front(), /*largest=*/true);
+  };
+  EXPECT_THAT(crowned(), HasSubstr("at T = 0 sure, 1."));
+  cells[2].speed = 0.8;
+  EXPECT_THAT(crowned(),
+              HasSubstr("at T = 0 none is shown to be faster than plain "
+                        "decoding (the highest is wild, "));
+  cells[1].speed = 0.1;
+  EXPECT_THAT(crowned(),
+              HasSubstr("at T = 0 none was measured above plain decoding"));
 }
 
 constexpr auto kFastest = records::Opponent::FASTEST;

@@ -10,7 +10,7 @@ import unicodedata
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "run"))
-from run_case import PROGRAM, RunCase, run  # noqa: E402 (the path comes first)
+from run_case import RunCase, run  # noqa: E402 (the path comes first)
 
 MOST = 100
 PROJECT = pathlib.Path.cwd()

@@ -177,6 +177,8 @@ TEST_F(ReportFiles, TablesOfTwoAxesHaveTheBestOfARowWhereAsked) {
   // At temperature 1 plain decoding is the one lossless method.
   EXPECT_THAT(bold(" --best-of-row"), testing::ElementsAre(1, 1));
   EXPECT_THAT(bold(""), testing::ElementsAre(2, 0));
+  EXPECT_THAT(Report("--best-of-row").out,
+              HasSubstr("the best lossless number of a row."));
 }
 
 TEST_F(ReportFiles, TablesOfTwoAxesRefuseWhatHasNoPlace) {
