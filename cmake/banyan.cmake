@@ -37,6 +37,9 @@ function(banyan_library name)
   set_property(GLOBAL APPEND PROPERTY BANYAN_DEPS ${abseil} ${ARG_DEPS})
 endfunction()
 
+# Loops over weights, activations and whole distributions.
+set(BANYAN_KERNEL_OPTIONS
+    "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O3>")
 # A test calls what is optimised more than it computes. So do the rooms that read
 # files and records, where the sanitizer build spends its time on optimisation.
 set(BANYAN_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)

@@ -1,10 +1,20 @@
-# BANYAN_CUDA: whether kernels are compiled for GPUs too. ON where a CUDA Toolkit
-# is found that can: building needs neither driver nor GPU.
+# BANYAN_CUDA: whether kernels are compiled for GPUs too, which takes a CUDA Toolkit and
+# neither driver nor GPU. Decided at every configuration:
+#   ON, OFF
+#   DRIVER    the default: where there are a toolkit and a driver of NVIDIA
+#   TOOLKIT   where there is a toolkit; the tests' choice
+set(BANYAN_CUDA DRIVER CACHE STRING
+    "Compile the kernels for GPUs: ON, OFF, DRIVER, TOOLKIT")
 
 # The first that knows C++20 and architecture 9.0a.
 set(BANYAN_LEAST_CUDA 12.0)
 
-if(NOT DEFINED BANYAN_CUDA OR BANYAN_CUDA)
+set(wanted ${BANYAN_CUDA})
+if(wanted STREQUAL DRIVER AND NOT EXISTS /proc/driver/nvidia/version)
+  set(wanted OFF)
+endif()
+set(BANYAN_CUDA OFF)
+if(wanted)
   if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
     find_program(BANYAN_NVCC nvcc PATHS /usr/local/cuda/bin)
     mark_as_advanced(BANYAN_NVCC)
@@ -15,7 +25,6 @@ if(NOT DEFINED BANYAN_CUDA OR BANYAN_CUDA)
   set(CMAKE_CUDA_ARCHITECTURES OFF)  # the options name them
   include(CheckLanguage)
   check_language(CUDA)
-  set(found OFF)
   if(CMAKE_CUDA_COMPILER)
     enable_language(CUDA)
     # CMake 3.25 has not heard that nvcc knows it.
@@ -24,11 +33,10 @@ if(NOT DEFINED BANYAN_CUDA OR BANYAN_CUDA)
     find_package(CUDAToolkit QUIET)
     if(TARGET CUDA::cudart_static AND
        CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL BANYAN_LEAST_CUDA)
-      set(found ON)
+      set(BANYAN_CUDA ON)
     endif()
   endif()
-  option(BANYAN_CUDA "Compile the kernels for GPUs (CUDA Toolkit)" ${found})
-  if(BANYAN_CUDA AND NOT found)
+  if(NOT BANYAN_CUDA AND NOT wanted MATCHES "DRIVER|TOOLKIT")
     message(FATAL_ERROR
       "BANYAN_CUDA: no CUDA Toolkit of ${BANYAN_LEAST_CUDA} or later was found; "
       "CUDACXX may name its nvcc")

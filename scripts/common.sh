@@ -32,13 +32,17 @@ check_arguments() {
   ((status == 3)) || exit "$status"
 }
 
-# build PRESET [TARGET...]: configures and builds into build/PRESET. Ninja uses
-# every core.
+# build PRESET [-DOPTION=VALUE...] [TARGET...]: configures and builds into build/PRESET.
+# Ninja uses every core.
 build() {
-  local preset=$1
+  local preset=$1 options=()
   shift
+  while [[ ${1:-} == -D* ]]; do
+    options+=("$1")
+    shift
+  done
   say "Building preset $preset into build/$preset"
-  cmake --preset "$preset"
+  cmake --preset "$preset" "${options[@]}"
   cmake --build "build/$preset" ${1:+--target "$@"}
 }
 

@@ -3,9 +3,10 @@
     python3 scripts/methods_table.py PROGRAM RECORDS... [--file docs/presets.md]
                                      [--keep]
 
-RECORDS are the record folders of configs/methods_2m.yaml and methods_110m.yaml.
-Every number comes from them, by `banyan report`. Replaces the text between the file's
-two markers and keeps all other text. With --keep, RECORDS may have some of the presets
+RECORDS are the record folders of configs/methods_2m.yaml, methods_110m.yaml and
+methods_smollm2.yaml. Every number comes from them, by `banyan report`. Replaces the text
+between the file's two markers and keeps all other text; `banyan list presets` reads the
+numbers at temperature 0 from configs/measured_presets.json, which is written too. With --keep, RECORDS may have some of the presets
 only (run a copy of such a configuration with fewer methods): the rows of the other
 presets stay as they are. Needs Python's protobuf.
 """
@@ -13,6 +14,7 @@ presets stay as they are. Needs Python's protobuf.
 import argparse
 import csv
 import io
+import json
 import os
 import re
 import subprocess
@@ -151,12 +153,42 @@ def kept_rows(table_text, rows):
     return kept
 
 
+def measured_of(table_text):
+    """Returns the greedy numbers of the tables, by target and preset."""
+    measured = {}
+    for line_before in table_text.splitlines():
+        heading = re.fullmatch(r"### (.+), temperature (\S+)", line_before)
+        if heading:
+            target, temperature = heading[1], float(heading[2])
+        cells = [cell.strip() for cell in line_before.split("|")[1:-1]]
+        if not cells or cells[0] in ("preset", "---") or temperature != 0:
+            continue
+        speedup = re.fullmatch(r"(\S+) \[(\S+), (\S+)\]", cells[4])
+        if speedup:
+            value, low, high = map(float, speedup.groups())
+            measured.setdefault(target, {})[cells[0]] = {
+                "tokens_per_pass": float(cells[2]), "speedup": value, "low": low,
+                "high": high}
+    return measured
+
+
+def write_measured(path, table_text):
+    lines = []
+    for target, presets in measured_of(table_text).items():
+        rows = [f"    {json.dumps(name)}: {json.dumps(numbers)}"
+                for name, numbers in sorted(presets.items())]
+        lines.append(f"  {json.dumps(target)}: {{\n" + ",\n".join(rows) + "\n  }")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("{\n" + ",\n".join(lines) + "\n}\n")
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("program", help="the program banyan")
     parser.add_argument("records", nargs="+", help="folders of runs")
     parser.add_argument("--file", default="docs/presets.md")
+    parser.add_argument("--measured", default="configs/measured_presets.json")
     parser.add_argument("--keep", action="store_true",
                         help="keep the rows that RECORDS lack")
     options = parser.parse_args()
@@ -169,8 +201,10 @@ def main():
         before, between, after = split(file.read())
     if options.keep:
         rows = kept_rows(between, rows) + rows
+    text = text_of(rows)
     with open(options.file, "w", encoding="utf-8") as file:
-        file.write(f"{before}{BEGIN}\n\n{text_of(rows)}\n{after}")
+        file.write(f"{before}{BEGIN}\n\n{text}\n{after}")
+    write_measured(options.measured, text)
     print(f"{options.file}: {len(rows)} rows")
 
 

@@ -2,7 +2,8 @@
 
     python3 scripts/screenshots.py out/hello/report.html --out DIR
 
-Needs the packages chromium-driver and python3-selenium, which scripts/setup installs.
+Needs the packages chromium-driver and python3-selenium, which scripts/setup docs
+installs.
 """
 
 import argparse
@@ -99,7 +100,7 @@ def main():
         sys.exit(f"{options.page}: No such file")
     why_not = use_python_with_selenium()
     if why_not:
-        sys.exit(f"screenshots: {why_not}: run scripts/setup")
+        sys.exit(f"screenshots: {why_not}: run scripts/setup docs")
     folder = pathlib.Path(options.out)
     folder.mkdir(parents=True, exist_ok=True)
     for width in WIDTHS:

@@ -45,7 +45,7 @@ def require(*modules):
     """The same, and ends a script that lacks a module."""
     why_not = use_python_with(*modules)
     if why_not:
-        sys.exit(f"{os.path.basename(sys.argv[0])}: {why_not}: run scripts/setup")
+        sys.exit(f"{os.path.basename(sys.argv[0])}: {why_not}: run scripts/setup docs")
 
 
 def skip_without(*modules):

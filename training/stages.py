@@ -18,7 +18,7 @@ TEST = ["asyncio/", "http/", "json/", "tomllib/", "wsgiref/", "zoneinfo/",
 VALIDATION = ["email/", "logging/", "test/test_email/"]
 INSTALLED = ("config.json", "model.safetensors", "medusa_lm_head.safetensors",
              "tokenizer.json", "tokenizer_config.json", "vocabulary.json",
-             "training.json", "README.md")
+             "made_for.json", "training.json", "README.md")
 
 
 def add_arguments(parser, out):

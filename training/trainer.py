@@ -18,6 +18,7 @@ import time
 import torch
 import tqdm
 
+from training import made_for
 from training.errors import UserError
 from training.files import read_json, replaced, write_json
 from training.optimizers import share_of_peak
@@ -181,7 +182,10 @@ class Trainer:
                 **{name: round(value, 5) for name, value in self.last.items()}}
 
     def finish(self, recipe, figures):
-        """Says that the result is whole."""
+        """Says for which target the result is, and that it is whole."""
+        if recipe != "pretrain":
+            made_for.write(self.out, self.options.target,
+                           made_for.drafter_of(recipe, self.options))
         write_json(self.out / SUMMARY, {
             "recipe": recipe, "command": " ".join([recipe,
                                                    *self.options.words]),

@@ -183,6 +183,9 @@ absl::Status Check(const Options& options) {
                      options.resolved ? Opening::kStandIns : Opening::kOutline,
                      Onto::kNew));
   PrintNotes(options.experiment, opened, options.shards);
+  for (const std::string& prediction : opened.experiment.predictions)
+    std::cerr << "banyan: " << options.experiment.file << ": "
+              << Visible(prediction) << "\n";
   if (options.resolved) {
     std::cout << opened.experiment.resolved;
     return absl::OkStatus();

@@ -1,6 +1,7 @@
 // banyan generate: a text, by plain decoding or by a speculative method.
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -16,15 +17,18 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "configs/loader/loader.h"
+#include "absl/strings/str_replace.h"
 #include "core/base/clock.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/device/ranks/launched.h"
+#include "core/json/json_value.h"
 #include "core/prob/sampling_rule.h"
 #include "core/random/random_source.h"
 #include "core/random/seeded_source.h"
+#include "decode/decoder.h"
+#include "decode/proofs.h"
 #include "decode/sequence.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
@@ -35,6 +39,7 @@
 #include "experiments/models/loaded_model.h"
 #include "experiments/models/method_file.h"
 #include "experiments/models/model_shelf.h"
+#include "experiments/plan/presets.h"
 #include "experiments/single/generation.h"
 #include "experiments/single/generation_text.h"
 #include "experiments/single/token_stream.h"
@@ -69,7 +74,8 @@ struct GenerateOptions {
   int max_new_tokens = 128;
   bool ignore_eos = false;
   std::string seed = "0";
-  std::string method;  // a file; empty: plain decoding
+  std::string method;  // a preset or a file; empty: plain decoding
+  bool compare = false;
   std::string color = "auto";
   bool json = false;
 };
@@ -108,10 +114,11 @@ std::string Legend(bool has_prompt) {
       Painted("bonus", Ink::kBonus));
 }
 
-absl::StatusOr<LoadedMethod> OpenMethod(const std::string& path,
+absl::StatusOr<LoadedMethod> OpenMethod(const std::string& method,
                                         const MethodContext& context) {
-  if (path.empty()) return PlainMethod(context);
-  BANYAN_ASSIGN_OR_RETURN(const Params file, LoadYamlFile(path));
+  if (method.empty()) return PlainMethod(context);
+  BANYAN_ASSIGN_OR_RETURN(const Params file,
+                          LoadPreset(Params::Scalar(method)));
   return ReadMethodFile(file, context);
 }
 
@@ -119,11 +126,17 @@ absl::StatusOr<LoadedMethod> OpenMethod(const std::string& path,
 struct Generator {
   const GenerateOptions& options;
   const TokenInput& input;
-  const LoadedModel& model;
   const LoadedMethod& loaded;
   const Clock& clock;
+  std::uint64_t seed = 0;
 
+  const LoadedModel& model() const { return loaded.target; }
   bool is_chat() const { return input.chat.has_value(); }
+  std::string method_name() const {
+    return options.method.empty()
+               ? "plain"
+               : std::filesystem::path(options.method).stem().string();
+  }
 };
 
 // What the user is told before the first text.
@@ -134,7 +147,7 @@ void TellBefore(const Generator& generator, const InputTokens& prompt) {
       static_cast<int>(prompt.ids.size()) + options.max_new_tokens;
   for (const std::string& note :
        NotesOn(generator.loaded,
-               std::min(longest, generator.model.model->context_limit())))
+               std::min(longest, generator.model().model->context_limit())))
     std::cerr << "banyan: " << note << "\n";
   const Method& method = generator.loaded.decoder->method();
   if (!options.json && Colours(options.color) && !method.trunks.empty())
@@ -142,16 +155,17 @@ void TellBefore(const Generator& generator, const InputTokens& prompt) {
 }
 
 absl::StatusOr<Generation> GenerateOne(const Generator& generator,
-                                       Prompt prompt, RandomSource& random) {
+                                       Decoder& decoder, Prompt prompt,
+                                       RandomSource& random, bool is_shown) {
   const GenerateOptions& options = generator.options;
   StopRule stop = {.max_new_tokens = options.max_new_tokens};
   if (!options.ignore_eos)
-    stop.end_of_text = generator.model.model->facts().end_of_text;
-  TokenStream stream({.tokenizer = generator.model.tokenizer.get(),
-                      .out = options.json ? nullptr : &std::cout,
-                      .colour = !options.json && Colours(options.color),
+    stop.end_of_text = generator.model().model->facts().end_of_text;
+  TokenStream stream({.tokenizer = generator.model().tokenizer.get(),
+                      .out = is_shown ? &std::cout : nullptr,
+                      .colour = Colours(options.color),
                       .writes_prompt = !generator.is_chat()});
-  return Generate(*generator.loaded.decoder,
+  return Generate(decoder,
                   {.prompt = std::move(prompt),
                    .stop = std::move(stop),
                    .random = random,
@@ -160,40 +174,170 @@ absl::StatusOr<Generation> GenerateOne(const Generator& generator,
 }
 
 // The text, or the answers of a chat, each after those before it.
-absl::Status GenerateAll(const Generator& generator, std::uint64_t seed) {
-  const GenerateOptions& options = generator.options;
+struct Turns {
+  std::string chat;  // the template's name
+  std::vector<Generation> texts;
+};
+
+std::string SummaryOf(const Generation& turn,
+                      const GenerationSetting& setting) {
+  return absl::StrCat(
+      "banyan: ",
+      absl::StrReplaceAll(Summary(turn, setting), {{"\n", "\nbanyan: "}}),
+      "\n");
+}
+
+GenerationSetting SettingOf(const Generator& generator, const Decoder& decoder,
+                            std::string name, const std::string& chat) {
   GenerationSetting setting = {
-      .target = *generator.model.model,
-      .method = generator.loaded.decoder->method(),
-      .method_name =
-          options.method.empty()
-              ? "plain"
-              : std::filesystem::path(options.method).stem().string(),
-      .seed = seed,
-      .has_text = generator.model.tokenizer != nullptr};
+      .target = *generator.model().model,
+      .method = decoder.method(),
+      .method_name = std::move(name),
+      .chat = chat,
+      .seed = generator.seed,
+      .has_text = generator.model().tokenizer != nullptr};
   if (generator.is_chat()) setting.messages = generator.input.texts;
-  SeededSource random(seed);
+  return setting;
+}
+
+absl::StatusOr<Turns> GenerateTurns(const Generator& generator,
+                                    Decoder& decoder, const std::string& name,
+                                    bool is_shown) {
+  SeededSource random(generator.seed);
   std::vector<std::string> answers;
-  std::vector<Generation> turns;
+  Turns turns;
+  const std::size_t count =
+      generator.is_chat()
+          ? std::max<std::size_t>(generator.input.texts.size(), 1)
+          : 1;
   do {
     BANYAN_ASSIGN_OR_RETURN(
         InputTokens prompt,
-        ReadTokens(generator.input, generator.model, answers));
-    if (turns.empty()) TellBefore(generator, prompt);
-    if (!turns.empty() && !options.json) std::cout << "\n";
-    setting.chat = prompt.chat;
+        ReadTokens(generator.input, generator.model(), answers));
+    const bool is_first = turns.texts.empty();
+    if (is_first && is_shown && &decoder == generator.loaded.decoder.get())
+      TellBefore(generator, prompt);
+    if (!is_first && is_shown) std::cout << "\n";
+    turns.chat = prompt.chat;
     BANYAN_ASSIGN_OR_RETURN(
         Generation turn,
-        GenerateOne(generator,
-                    {.id = static_cast<std::uint32_t>(turns.size()),
+        GenerateOne(generator, decoder,
+                    {.id = static_cast<std::uint32_t>(turns.texts.size()),
                      .tokens = std::move(prompt.ids)},
-                    random));
-    if (!options.json)
-      std::cerr << "banyan: " << Summary(turn, setting) << "\n";
+                    random, is_shown));
+    if (is_shown)
+      std::cerr << SummaryOf(turn,
+                             SettingOf(generator, decoder, name, turns.chat));
     answers.push_back(turn.text);
-    turns.push_back(std::move(turn));
-  } while (turns.size() < setting.messages.size());
-  if (options.json) std::cout << ToJson(turns, setting).Text(2) << "\n";
+    turns.texts.push_back(std::move(turn));
+  } while (turns.texts.size() < count);
+  return turns;
+}
+
+absl::Status GenerateAll(const Generator& generator) {
+  Decoder& decoder = *generator.loaded.decoder;
+  const bool is_json = generator.options.json;
+  BANYAN_ASSIGN_OR_RETURN(
+      const Turns turns,
+      GenerateTurns(generator, decoder, generator.method_name(), !is_json));
+  if (is_json)
+    std::cout << ToJson(turns.texts,
+                        SettingOf(generator, decoder, generator.method_name(),
+                                  turns.chat))
+                     .Text(2)
+              << "\n";
+  return absl::OkStatus();
+}
+
+// The milliseconds of all texts, without their prompts, and their tokens.
+double RoundsMs(const Turns& turns) {
+  double ms = 0;
+  for (const Generation& text : turns.texts)
+    ms += text.MsPerToken() * static_cast<double>(text.ids.size());
+  return ms;
+}
+
+struct Counts {
+  double tokens = 0;
+  double passes = 0;
+};
+
+Counts CountsOf(const Turns& turns) {
+  Counts counts;
+  for (const Generation& text : turns.texts) {
+    counts.tokens += static_cast<double>(text.ids.size());
+    counts.passes += static_cast<double>(text.rounds.size());
+  }
+  return counts;
+}
+
+bool HaveSameIds(const Turns& a, const Turns& b) {
+  return std::equal(a.texts.begin(), a.texts.end(), b.texts.begin(),
+                    b.texts.end(),
+                    [](const Generation& one, const Generation& other) {
+                      return one.ids == other.ids;
+                    });
+}
+
+// Both are repeated, in turn, until they took this long, but this often at
+// most.
+constexpr double kRepeatMs = 4000;
+constexpr int kMostPairs = 5;
+
+absl::Status CompareWithPlain(const Generator& generator) {
+  Decoder& decoder = *generator.loaded.decoder;
+  const std::string name = generator.method_name();
+  const bool is_json = generator.options.json;
+  BANYAN_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Decoder> plain,
+      PlainBeside(generator.loaded, std::make_shared<SteadyClock>()));
+  const auto run = [&](Decoder& side, bool is_shown) {
+    return GenerateTurns(generator, side, &side == &decoder ? name : "plain",
+                         is_shown);
+  };
+  if (!is_json) std::cerr << "banyan: plain decoding\n";
+  BANYAN_ASSIGN_OR_RETURN(const Turns plain_turns, run(*plain, !is_json));
+  if (!is_json) std::cerr << "banyan: the same by " << name << "\n";
+  BANYAN_ASSIGN_OR_RETURN(const Turns turns, run(decoder, !is_json));
+  double plain_ms = RoundsMs(plain_turns);
+  double method_ms = RoundsMs(turns);
+  int pairs = 1;
+  while (pairs < kMostPairs && plain_ms + method_ms < kRepeatMs) {
+    // Whoever came last begins, so that a drift of the machine's speed cancels.
+    const bool plain_first = pairs % 2 == 0;
+    for (const bool is_plain : {plain_first, !plain_first}) {
+      BANYAN_ASSIGN_OR_RETURN(const Turns again,
+                              run(is_plain ? *plain : decoder, false));
+      (is_plain ? plain_ms : method_ms) += RoundsMs(again);
+    }
+    ++pairs;
+  }
+  const Counts counts = CountsOf(turns);
+  const double each = pairs;
+  BesidePlain comparison = {
+      .plain_ms = plain_ms / each / CountsOf(plain_turns).tokens,
+      .method_ms = method_ms / each / counts.tokens,
+      .tokens_per_pass = counts.tokens / counts.passes,
+      .pairs = pairs};
+  if (decoder.method().rule.options().temperature == 0)
+    comparison.same_text = HaveSameIds(plain_turns, turns);
+  const GenerationSetting setting =
+      SettingOf(generator, decoder, name, turns.chat);
+  if (is_json) {
+    JsonValue json = ToJson(turns.texts, setting);
+    json["plain"] =
+        ToJson(plain_turns.texts,
+               SettingOf(generator, *plain, "plain", plain_turns.chat));
+    json["comparison"] = ToJson(comparison);
+    std::cout << json.Text(2) << "\n";
+  } else {
+    std::cout << "\n" << BesidePlainLine(comparison, setting) << "\n";
+  }
+  if (IsLossless(decoder.method()) && comparison.same_text == false)
+    return absl::AbortedError(absl::StrCat(
+        name,
+        " claims to be lossless, and at temperature 0 its text is not that "
+        "of plain decoding"));
   return absl::OkStatus();
 }
 
@@ -209,6 +353,10 @@ absl::Status CheckMethodAlike(const GenerateOptions& options,
 }
 
 absl::Status RunGenerate(const GenerateOptions& options) {
+  if (options.compare && options.method.empty())
+    return absl::InvalidArgumentError(
+        "--compare: expected --method, whose text and speed stand beside those "
+        "of plain decoding; `banyan list presets` has all");
   if (options.max_new_tokens < 1)
     return absl::InvalidArgumentError(
         absl::StrCat("--max-new-tokens: expected at least 1, found ",
@@ -225,12 +373,13 @@ absl::Status RunGenerate(const GenerateOptions& options) {
   if (input.chat == "") input.chat = loaded.chat_template;
   BANYAN_RETURN_IF_ERROR(CheckMethodAlike(options, loaded, opened));
   BANYAN_RETURN_IF_ERROR(RanksAreReady(opened.ranks));
-  BANYAN_RETURN_IF_ERROR(GenerateAll({.options = options,
-                                      .input = input,
-                                      .model = loaded.target,
-                                      .loaded = loaded,
-                                      .clock = *context.clock},
-                                     seed));
+  const Generator generator = {.options = options,
+                               .input = input,
+                               .loaded = loaded,
+                               .clock = *context.clock,
+                               .seed = seed};
+  BANYAN_RETURN_IF_ERROR(options.compare ? CompareWithPlain(generator)
+                                         : GenerateAll(generator));
   return FinishRanks(opened.ranks);
 }
 
@@ -246,7 +395,7 @@ void AddGenerateCommand(CommandLine& line) {
                "and a second --prompt is the user's next message.",
        .example = "  banyan generate --model models/pycode-target --prompt "
                   "'def add(a, b):' \\\n"
-                  "      --method configs/methods/specinfer_2.yaml "
+                  "      --method specinfer_2 --compare --temperature 0 "
                   "--max-new-tokens 48\n"
                   "  banyan generate --model models/pycode-target --chat "
                   "vicuna \\\n"
@@ -270,9 +419,13 @@ void AddGenerateCommand(CommandLine& line) {
       .ShowDefault();
   command
       .Option("--method", &options->method,
-              "YAML: a speculative method (docs/formats.md; examples "
-              "in configs/methods); without, plain decoding.")
-      .NotEmpty("a file");
+              "A preset (`banyan list presets`) or a YAML file: a speculative "
+              "method. Without it, plain decoding. A preset finds the drafters "
+              "that were made for the model.")
+      .NotEmpty("a preset or a file");
+  command.Flag("--compare", &options->compare,
+               "Also decode plainly, in turn, and end with both speeds, their "
+               "ratio and whether the text is the same.");
   command
       .Option("--color", &options->color,
               "Whether colours show which tokens were accepted; with auto they "

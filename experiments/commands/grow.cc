@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -25,6 +26,7 @@
 #include "experiments/commands/shared/model_options.h"
 #include "experiments/commands/shared/text_progress.h"
 #include "experiments/commands/shared/warnings.h"
+#include "experiments/plan/made_for.h"
 #include "experiments/tools/grow/grow_heads.h"
 #include "experiments/tools/grow/grow_model.h"
 #include "experiments/tools/grow/model_size.h"
@@ -124,6 +126,19 @@ GrowingTarget GrowingTo(const Checkpoint& checkpoint, const ModelSize& size,
   return target;
 }
 
+// Grown heads are for the grown target. Those that say of no target for whom
+// they are, say nothing.
+absl::Status WriteMadeFor(const std::string& from, const std::string& target,
+                          const ModelSize& size, OutputFolder& folder) {
+  absl::StatusOr<MadeFor> made_for = ReadMadeFor(from);
+  if (absl::IsNotFound(made_for.status())) return absl::OkStatus();
+  BANYAN_RETURN_IF_ERROR(made_for.status());
+  made_for->target = target;
+  made_for->hidden_size = size.hidden;
+  made_for->layers = size.layers;
+  return folder.Write(kMadeForFile, ToJson(*made_for));
+}
+
 absl::Status Grow(Options options) {
   if (options.heads_from.size() != options.heads_out.size())
     return absl::InvalidArgumentError(absl::StrCat(
@@ -151,6 +166,7 @@ absl::Status Grow(Options options) {
       const ModelSize size,
       ResolveSize(checkpoint->architecture(), options.wish));
   Grown grown = {.name = BaseName(options.model)};
+  const std::string target = BaseName(options.out);
   std::vector<std::unique_ptr<OutputFolder>> folders;
   // The shorter work first.
   for (std::size_t i = 0; i < options.heads_from.size(); ++i) {
@@ -161,6 +177,8 @@ absl::Status Grow(Options options) {
         GrowHeads(options.heads_from[i],
                   {.target = GrowingTo(*checkpoint, size, options.like_target)},
                   options.write, *folders.back()));
+    BANYAN_RETURN_IF_ERROR(
+        WriteMadeFor(options.heads_from[i], target, size, *folders.back()));
   }
   BANYAN_ASSIGN_OR_RETURN(folders.emplace_back(),
                           OutputFolder::Make(options.out));

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "configs/loader/loader.h"
@@ -27,6 +28,7 @@
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/metrics/catalogue.h"
 #include "experiments/metrics/metric.h"
+#include "experiments/plan/preset_list.h"
 #include "experiments/proof/controls.h"
 #include "tree/draft_tree.h"
 #include "tree/policies/catalogue.h"
@@ -191,6 +193,36 @@ Rows Controls() {
   return rows;
 }
 
+absl::StatusOr<Rows> Presets() {
+  Rows rows;
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<PresetFacts> presets,
+                          ListPresets());
+  for (const PresetFacts& preset : presets) {
+    Row& row = rows.emplace_back(preset.name, preset.sentence);
+    row.json["file"] = preset.file;
+    row.Add("drafters", preset.drafters, "needs a drafter of the target's: ");
+    row.Add("targets", preset.targets, "these ship for ");
+    row.Add("folders", preset.others, "needs ");
+    if (preset.drafters.empty() && preset.others.empty())
+      row.facts.emplace_back("works with every target");
+    row.json["measured"] = JsonValue::List();
+    for (const MeasuredPreset& measured : preset.measured) {
+      row.json["measured"].Add({{"target", measured.target},
+                                {"tokens_per_pass", measured.tokens_per_pass},
+                                {"speedup", measured.speedup},
+                                {"low", measured.low},
+                                {"high", measured.high}});
+      row.facts.push_back(
+          absl::StrFormat("%s: %.2fx [%.2f, %.2f], %.2f tokens per pass",
+                          measured.target, measured.speedup, measured.low,
+                          measured.high, measured.tokens_per_pass));
+    }
+    row.examples.push_back(
+        absl::StrCat("banyan generate --method ", preset.name, " --compare"));
+  }
+  return rows;
+}
+
 struct Catalogue {
   std::string key;  // of --json
   std::string kind;
@@ -283,6 +315,7 @@ struct ListOptions {
 absl::Status List(const ListOptions& options) {
   BANYAN_ASSIGN_OR_RETURN(Rows policies, Policies());
   BANYAN_ASSIGN_OR_RETURN(Rows verifiers, Verifiers());
+  BANYAN_ASSIGN_OR_RETURN(Rows presets, Presets());
   const std::vector<Catalogue> catalogues = {
       {"drafters", "drafter", "", Drafters(), true},
       {"policies", "policy", "", std::move(policies), true},
@@ -290,7 +323,16 @@ absl::Status List(const ListOptions& options) {
       {"model families", "model family", "", Families()},
       {"devices", "device", "", Devices()},
       {"metrics", "metric", "", Metrics()},
-      {"controls", "control", " (wrong on purpose)", Controls()}};
+      {"controls", "control", " (wrong on purpose)", Controls()},
+      {"presets", "preset",
+       " (methods of configs/methods; greedy speedups on the processor of "
+       "docs/presets.md)",
+       std::move(presets)}};
+  for (const Catalogue& catalogue : catalogues)
+    if (catalogue.key == options.name) {
+      Print(catalogue);
+      return absl::OkStatus();
+    }
   if (!options.name.empty()) return ListPart(catalogues, options.name);
   JsonValue all;
   for (const Catalogue& catalogue : catalogues) {
@@ -310,13 +352,16 @@ void AddListCommand(CommandLine& line) {
   Command command = line.Add(
       {.name = "list",
        .sentence =
-           "Lists drafters, tree policies, verifiers and all other parts.",
+           "Lists presets, drafters, policies, verifiers and other parts.",
        .more =
            "The other parts are model families, devices, metrics and controls. "
-           "With a name it prints one part with its keys and examples.",
-       .example = "  banyan list"});
+           "With the name of a list, such as presets, it prints that one; with "
+           "the name of a part, its keys and examples; with that of a preset, "
+           "what it needs and how fast it was.",
+       .example = "  banyan list presets\n  banyan list eagle3"});
   const auto options = std::make_shared<ListOptions>();
-  command.Option("name", &options->name, "A part, such as ngram.");
+  command.Option("name", &options->name,
+                 "A list, such as presets, or a part, such as ngram.");
   command.Flag("--json", &options->json, "Print JSON, of all parts.");
   command.Flag("--markdown", &options->markdown,
                "Print the tables of keys that docs/formats.md has.");

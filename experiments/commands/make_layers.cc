@@ -17,9 +17,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "configs/loader/loader.h"
 #include "configs/loader/writer.h"
 #include "core/base/counted.h"
+#include "core/base/params.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
 #include "experiments/commands/commands.h"
@@ -29,6 +29,7 @@
 #include "experiments/commands/shared/token_input.h"
 #include "experiments/models/loaded_model.h"
 #include "experiments/models/model_shelf.h"
+#include "experiments/plan/presets.h"
 #include "experiments/run/prepared_prompts.h"
 #include "experiments/tools/search.h"
 
@@ -154,7 +155,8 @@ absl::Status Run(Options options) {
   SearchTask task = {.context = {.target = options.model.spec, .shelf = shelf},
                      .seed = seed,
                      .steps = options.steps};
-  BANYAN_ASSIGN_OR_RETURN(task.method, LoadYamlFile(options.method));
+  BANYAN_ASSIGN_OR_RETURN(task.method,
+                          LoadPreset(Params::Scalar(options.method)));
   BANYAN_ASSIGN_OR_RETURN(
       task.prompts,
       ReadPrompts(options.workload, options.prompts, target, options.chat));
@@ -213,7 +215,7 @@ void AddMakeLayersCommand(CommandLine& line) {
   AddModelOptions(command, options->model);
   command
       .Option("--method", &options->method,
-              "The method, YAML, with one drafter: early_exit or skip.")
+              "A preset or a YAML file, with one drafter: early_exit or skip.")
       .Required();
   command
       .Option("--workload", &options->workload,

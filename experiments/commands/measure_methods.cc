@@ -22,6 +22,7 @@
 #include "core/text/columns.h"
 #include "experiments/commands/measure.h"
 #include "experiments/commands/shared/model_options.h"
+#include "experiments/commands/shared/open_experiment.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/plan/choose_prompts.h"
 #include "experiments/plan/costs.h"
@@ -225,20 +226,17 @@ absl::Status MeasureMethods(const MeasureOptions& options) {
   const records::Machine machine = DescribeMachine(shelf.backend());
   StepProgress progress("counting accepted tokens", *clock);
   BANYAN_ASSIGN_OR_RETURN(
-      Costs costs,
-      MeasureDrafters(
-          {.file = options.paths.front(),
-           .experiment = experiment,
-           .workload = workload,
-           .count = options.count,
-           .timing = options.timing,
-           .shelf = shelf,
-           .clock = clock,
-           .measuring =
-               [](const std::string& what) {
-                 std::cerr << "banyan: measuring " << Visible(what) << "\n";
-               },
-           .counting = [&](int done, int all) { progress.Show(done, all); }}));
+      Costs costs, MeasureDrafters({.file = options.paths.front(),
+                                    .experiment = experiment,
+                                    .workload = workload,
+                                    .count = options.count,
+                                    .timing = options.timing,
+                                    .shelf = shelf,
+                                    .clock = clock,
+                                    .measuring = MeasuringProgress(*clock),
+                                    .counting = [&](int done, int all) {
+                                      progress.Show(done, all);
+                                    }}));
   Print(costs, machine);
   if (options.out.empty()) return absl::OkStatus();
   BANYAN_ASSIGN_OR_RETURN(const std::vector<int> chosen,

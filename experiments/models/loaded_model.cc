@@ -1,23 +1,31 @@
 #include "experiments/models/loaded_model.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "core/base/byte_size.h"
 #include "core/base/dtype.h"
+#include "core/base/nearest.h"
 #include "core/base/status_macros.h"
 #include "core/base/weight_format.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/device/ranks/communicator.h"
+#include "core/gguf/model_text.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
 #include "core/pack/pack_file.h"
@@ -30,20 +38,25 @@
 namespace banyan {
 namespace {
 
-// Whether every matrix is stored as BF16.
-absl::StatusOr<bool> AllBf16(const Checkpoint& checkpoint) {
-  bool all = true;
+namespace fs = std::filesystem;
+
+// The format for weights stored as these are: q8 if some are in blocks, bf16 if
+// every matrix is BF16, and else f32.
+absl::StatusOr<WeightFormat> FormatOfStored(const Checkpoint& checkpoint) {
+  bool all_bf16 = true;
+  bool has_blocks = false;
   absl::Status status;
   ForEachSource(checkpoint.architecture(), [&](const WeightSource& source) {
     if (source.columns == 1) return;  // vectors stay 32-bit anyway
     const absl::StatusOr<StoredTensor> tensor = checkpoint.Tensor(source);
-    if (!tensor.ok())
-      status.Update(tensor.status());
-    else if (tensor->dtype != DType::kBf16)
-      all = false;
+    status.Update(tensor.status());
+    if (!tensor.ok()) return;
+    all_bf16 &= tensor->dtype == DType::kBf16;
+    has_blocks |= DTypeBlock(tensor->dtype) > 1;
   });
   BANYAN_RETURN_IF_ERROR(status);
-  return all;
+  if (has_blocks) return WeightFormat::kQ8;
+  return all_bf16 ? WeightFormat::kBf16 : WeightFormat::kF32;
 }
 
 absl::StatusOr<WeightFormat> ReadFormat(const ModelSpec& spec,
@@ -61,8 +74,31 @@ absl::StatusOr<WeightFormat> ReadFormat(const ModelSpec& spec,
                      Name(packed), ", as the model was packed, found ", name));
   }
   if (const auto format = FindFormat(name); format.has_value()) return *format;
-  BANYAN_ASSIGN_OR_RETURN(const bool all_bf16, AllBf16(checkpoint));
-  return all_bf16 ? WeightFormat::kBf16 : WeightFormat::kF32;
+  return FormatOfStored(checkpoint);
+}
+
+// What stands beside a path that leads nowhere and is called nearly the same;
+// empty: nothing.
+std::string NearestBeside(const fs::path& path) {
+  std::vector<std::string> names;
+  std::error_code error;
+  const fs::path parent = path.parent_path();
+  for (const auto& entry :
+       fs::directory_iterator(parent.empty() ? "." : parent, error))
+    names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  const std::vector<absl::string_view> known(names.begin(), names.end());
+  const absl::string_view near = Nearest(path.filename().string(), known);
+  return near.empty() ? "" : (parent / std::string(near)).string();
+}
+
+// "OWNER/NAME", as the Hub of Hugging Face names its models.
+bool IsNameOfHub(const std::string& path) {
+  std::error_code error;
+  const fs::path place = path;
+  return place.is_relative() && !place.has_extension() &&
+         std::distance(place.begin(), place.end()) == 2 &&
+         !fs::exists(place.parent_path(), error);
 }
 
 }  // namespace
@@ -94,6 +130,27 @@ PassGathers GathersOf(const Model& model) {
   return {.gathers = 4 * layers + 1,
           .row_bytes = (layers * layer + network->logits()) *
                        static_cast<double>(sizeof(float))};
+}
+
+absl::Status RequireModel(const std::string& path) {
+  std::error_code error;
+  const fs::path place = path;
+  if (fs::is_directory(place, error) ||
+      (IsModelFile(path) && fs::exists(place, error)))
+    return absl::OkStatus();
+  constexpr char kKinds[] =
+      "a model is a directory with config.json and *.safetensors, a GGUF file, "
+      "or a file that `banyan pack` wrote";
+  if (fs::exists(place, error))
+    return absl::InvalidArgumentError(
+        absl::StrCat("model: '", path, "' is none: ", kKinds));
+  const std::string near = NearestBeside(place);
+  return absl::NotFoundError(absl::StrCat(
+      "model: there is no '", path, "'",
+      near.empty() ? "" : absl::StrCat("; did you mean '", near, "'?"), "; ",
+      kKinds, ". `scripts/models smollm2` brings SmolLM2; `hf download ",
+      IsNameOfHub(path) ? path : "OWNER/NAME",
+      " --local-dir DIR`, a model of the Hub (pip install huggingface_hub)"));
 }
 
 absl::StatusOr<WeightFormat> ResolveFormat(const ModelSpec& spec) {

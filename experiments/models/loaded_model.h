@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/weight_format.h"
 #include "core/device/ranks/communicator.h"
@@ -37,6 +38,10 @@ struct PassGathers {
   double row_bytes = 0;  // per token, of all ranks together
 };
 PassGathers GathersOf(const Model& model);
+
+// Fails unless there is a directory at `path`, or a file of a model: with what
+// a model may be and the commands that bring one.
+absl::Status RequireModel(const std::string& path);
 
 // The format that `spec` asks for, without reading the weights. Fails if it is
 // none of ModelSpec's, and as Checkpoint::Open.

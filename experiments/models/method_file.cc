@@ -27,6 +27,7 @@
 #include "experiments/models/loaded_model.h"
 #include "experiments/plan/build_method.h"
 #include "experiments/plan/costs.h"
+#include "experiments/plan/made_for.h"
 #include "experiments/plan/method_spec.h"
 #include "experiments/plan/model_spec.h"
 #include "experiments/plan/one_drafter.h"
@@ -190,6 +191,14 @@ Stated ReadStated(const MethodSpec& spec,
   return stated;
 }
 
+// With nothing drafted every verifier draws the target's token; this one takes
+// any sampling rule.
+MethodSpec PlainSpec() {
+  MethodSpec plain;
+  plain.verifier = Params::Map({{"name", {}, Params::Scalar("match")}});
+  return plain;
+}
+
 }  // namespace
 
 absl::Status CheckMethod(const MethodSpec& spec,
@@ -271,7 +280,9 @@ absl::StatusOr<LoadedMethod> OpenMethod(const MethodSpec& read,
 
 absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
                                             const MethodContext& context) {
-  return OpenMethod(ReadMethodSpec(file), context);
+  MethodSpec method = ReadMethodSpec(file);
+  BANYAN_RETURN_IF_ERROR(DrafterFinder().Fit(context.target.directory, method));
+  return OpenMethod(method, context);
 }
 
 std::vector<std::string> NotesOn(const LoadedMethod& method, int longest) {
@@ -299,11 +310,16 @@ std::vector<std::string> NotesOn(const LoadedMethod& method, int longest) {
 }
 
 absl::StatusOr<LoadedMethod> PlainMethod(const MethodContext& context) {
-  // With nothing drafted every verifier draws the target's token; this one
-  // takes any sampling rule.
-  MethodSpec plain;
-  plain.verifier = Params::Map({{"name", {}, Params::Scalar("match")}});
-  return OpenMethod(plain, context);
+  return OpenMethod(PlainSpec(), context);
+}
+
+absl::StatusOr<std::unique_ptr<Decoder>> PlainBeside(
+    const LoadedMethod& method, std::shared_ptr<const Clock> clock) {
+  const MethodSpec spec = PlainSpec();
+  BANYAN_ASSIGN_OR_RETURN(Method plain,
+                          StartMethod(spec, method.decoder->method().rule));
+  return MakeDecoder(spec, *method.target.model, std::move(plain),
+                     std::move(clock));
 }
 
 }  // namespace banyan

@@ -85,6 +85,9 @@ std::vector<std::string> NotesOn(const LoadedMethod& method, int longest);
 
 // The same engine without trunks: the baseline of every method.
 absl::StatusOr<LoadedMethod> PlainMethod(const MethodContext& context);
+// Plain decoding of the method's own target, with its sampling rule.
+absl::StatusOr<std::unique_ptr<Decoder>> PlainBeside(
+    const LoadedMethod& method, std::shared_ptr<const Clock> clock);
 
 }  // namespace banyan
 

@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/device/ranks/communicator.h"
-#include "core/gguf/model_text.h"
 #include "core/ops/weight.h"
 #include "drafters/assets.h"
 #include "experiments/models/loaded_model.h"
@@ -33,8 +32,7 @@ absl::StatusOr<LoadedModel> ModelShelf::OpenCopy(const ModelSpec& spec,
 absl::StatusOr<LoadedModel> ModelShelf::Load(
     const ModelSpec& spec, std::shared_ptr<const Model> resident,
     const std::shared_ptr<Communicator>& ranks) {
-  if (!IsModelFile(spec.directory))
-    BANYAN_RETURN_IF_ERROR(RequireDirectory("model", spec.directory));
+  BANYAN_RETURN_IF_ERROR(RequireModel(spec.directory));
   BANYAN_ASSIGN_OR_RETURN(const WeightFormat format, ResolveFormat(spec));
   ModelSpec plain = spec;
   plain.weights = std::string(Name(format));

@@ -91,6 +91,8 @@ struct Experiment {
   // nothing is compared.
   std::string reference_choice;
   std::vector<std::string> notes;  // what a reader should know
+  // The sizes that were chosen by predicted speed, a sentence each.
+  std::vector<std::string> predictions;
 };
 
 }  // namespace banyan

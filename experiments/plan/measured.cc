@@ -244,7 +244,7 @@ class Completion {
   }
 
   void Note(std::string note) {
-    if (noted_.insert(note).second) out_.notes.push_back(std::move(note));
+    if (noted_.insert(note).second) out_.predictions.push_back(std::move(note));
   }
 
   const CostPlan& plan_;

@@ -12,8 +12,9 @@ namespace banyan {
 
 struct ModelSpec {
   std::string directory;
-  // How weights are kept in memory: f32, bf16 or q8; or auto, which is bf16 if
-  // every matrix is stored as BF16 and else f32, so that nothing is lost.
+  // How weights are kept in memory: f32, bf16 or q8; or auto, which is q8 if
+  // some matrix is stored in blocks (GGUF), bf16 if every matrix is BF16, and
+  // else f32.
   std::string weights = "auto";
   // Of a packed model, what its weights may take ("1.5GB"): layers that have no
   // room are read from its file in every pass. Empty: all are in memory.

@@ -27,6 +27,7 @@
 #include "experiments/plan/compare.h"
 #include "experiments/plan/costs.h"
 #include "experiments/plan/experiment.h"
+#include "experiments/plan/made_for.h"
 #include "experiments/plan/measured.h"
 #include "experiments/plan/method_spec.h"
 #include "experiments/plan/model_spec.h"
@@ -324,6 +325,7 @@ class Expander {
     cell.spec = ReadMethodSpec(section);
     BANYAN_RETURN_IF_ERROR(
         PutModels(with.Find("models"), cell.spec, used_models_));
+    BANYAN_RETURN_IF_ERROR(finder_.Fit(cell.target.directory, cell.spec));
     BANYAN_RETURN_IF_ERROR(
         PutStatedCosts({.target = FolderName(cell.target.directory),
                         .weights = StatedWeights(cell.target),
@@ -347,6 +349,7 @@ class Expander {
   std::vector<MatrixAxis> axes_;
   Experiment& out_;
   Errors& errors_;
+  DrafterFinder finder_;
   int combinations_ = 0;
   std::map<std::string, int> baselines_;
   std::map<std::string, Origin> named_models_;

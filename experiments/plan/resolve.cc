@@ -11,12 +11,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "configs/loader/loader.h"
 #include "core/base/errors.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "experiments/plan/base_file.h"
 #include "experiments/plan/params_edit.h"
+#include "experiments/plan/presets.h"
 
 namespace banyan {
 namespace {
@@ -31,11 +31,8 @@ absl::StatusOr<Params> WithPreset(const Params::Entry& method) {
     return method.value.Expected("a method: a preset, or its sections");
   const Params* preset = method.value.Find("preset");
   if (preset == nullptr) return method.value;
-  std::string path;
-  BANYAN_RETURN_IF_ERROR(Convert(*preset, path));
-  const absl::StatusOr<Params> base = LoadYamlFile(Beside(*preset, path));
-  if (!base.ok()) return preset->Error(base.status().message());
-  return Overlay(*base, Without(method.value, "preset"));
+  BANYAN_ASSIGN_OR_RETURN(const Params base, LoadPreset(*preset));
+  return Overlay(base, Without(method.value, "preset"));
 }
 
 absl::StatusOr<Params> WithPresets(const Params& file) {

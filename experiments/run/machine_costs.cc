@@ -126,12 +126,14 @@ absl::StatusOr<Costs> FromRecord(const records::MachineCosts& record,
 
 absl::StatusOr<Costs> MeasureCosts(const CostTask& task) {
   const CostPlan& plan = task.plan;
-  const auto tell = [&](const std::string& what) {
-    if (task.progress) task.progress(what);
+  int done = 0;
+  const auto all = static_cast<int>(plan.targets.size() + plan.probes.size());
+  const auto tell = [&] {
+    if (task.progress) task.progress(done++, all);
   };
   Costs costs;
   for (const ModelSpec& target : plan.targets) {
-    tell(absl::StrCat("passes of ", FolderName(target.directory)));
+    tell();
     // A target of bounded memory leaves the memory to the next.
     ModelShelf own(task.shelf.shared_backend(), task.shelf.warn(),
                    task.shelf.ranks());
@@ -150,8 +152,7 @@ absl::StatusOr<Costs> MeasureCosts(const CostTask& task) {
   for (std::size_t i = 0; i < run.cells.size(); ++i) {
     PreparedCell& cell = run.cells[i];
     const ExperimentCell& probe = plan.probes[i];
-    tell(absl::StrCat("drafter ", i + 1, " of ", run.cells.size(), ", ",
-                      probe.method));
+    tell();
     const auto target_number = static_cast<std::size_t>(
         std::find(plan.targets.begin(), plan.targets.end(), probe.target) -
         plan.targets.begin());

@@ -35,8 +35,8 @@ struct CostTask {
   bool outline = false;
   // Sizes, contexts and rounds of passes; none: up to the plan's rows.
   std::optional<TimingOptions> timing = std::nullopt;
-  // Is told what comes, if it is not null.
-  std::function<void(const std::string& what)> progress = nullptr;
+  // Is told, before each step, how many are done, if it is not null.
+  std::function<void(int done, int all)> progress = nullptr;
   Communicator* ranks = nullptr;  // share the targets: the costs are rank 0's
 };
 

@@ -26,8 +26,8 @@ struct DrafterTask {
   TimingOptions timing;  // of passes, at the first context
   ModelShelf& shelf;
   std::shared_ptr<const Clock> clock;
-  // Are told what comes, and how many cells have been counted.
-  std::function<void(const std::string& what)> measuring;
+  // Are told how many steps of measuring are done, and of counting.
+  std::function<void(int done, int all)> measuring;
   std::function<void(int done, int all)> counting;
 };
 

@@ -22,10 +22,10 @@
 #include "core/base/errors.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
-#include "core/gguf/model_text.h"
 #include "core/ops/outline.h"
 #include "drafters/assets.h"
 #include "drafters/catalogue.h"
+#include "experiments/models/loaded_model.h"
 #include "experiments/models/method_file.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/plan/cell_setting.h"
@@ -95,17 +95,14 @@ std::vector<PreparedCell> PrepareCells(
 
 // Whether there is something at the path that a method's model names.
 absl::Status CheckIsThere(const NamedModel& model) {
-  const bool is_model = model.folder_key.empty();
   const std::string& path = model.spec.directory;
   std::error_code error;
   if (model.spec.copy || std::filesystem::exists(path, error))
     return absl::OkStatus();
-  if (is_model && IsModelFile(path))
-    return ErrorAt(model.place.origin(),
-                   absl::NotFoundError(
-                       absl::StrCat("model: there is no file '", path, "'")));
   return ErrorAt(model.place.origin(),
-                 RequireDirectory(is_model ? "model" : model.folder_key, path));
+                 model.folder_key.empty()
+                     ? RequireModel(path)
+                     : RequireDirectory(model.folder_key, path));
 }
 
 }  // namespace

@@ -44,6 +44,11 @@ double Generation::MsPerToken() const {
          static_cast<double>(ids.size());
 }
 
+double Generation::PromptMsPerToken() const {
+  return static_cast<double>(times.prefill_ns) / kNsPerMs /
+         static_cast<double>(prompt.size());
+}
+
 absl::StatusOr<Generation> Generate(Decoder& decoder,
                                     const GenerationTask& task,
                                     TokenStream& stream) {

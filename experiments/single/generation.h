@@ -51,6 +51,8 @@ struct Generation {
   double TokensPerPass() const;
   // Without the prefill. Requires a token.
   double MsPerToken() const;
+  // The prefill's. Requires a prompt.
+  double PromptMsPerToken() const;
 };
 
 struct GenerationTask {

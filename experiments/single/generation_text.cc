@@ -106,6 +106,22 @@ JsonValue ToJson(absl::Span<const Generation> turns,
 
 namespace {
 
+double Megabytes(std::size_t bytes) { return static_cast<double>(bytes) / 1e6; }
+
+// "37 tokens at 176.2 tokens/s (5.675 ms a token)".
+std::string Rate(std::size_t tokens, double ms_per_token) {
+  return absl::StrFormat("%s at %.1f tokens/s (%.3f ms a token)",
+                         Counted(static_cast<std::int64_t>(tokens), "token"),
+                         1e3 / ms_per_token, ms_per_token);
+}
+
+// What the weights were in the file, if it held blocks.
+std::string SourceNote(const ModelFacts& facts) {
+  return facts.source_format.empty()
+             ? ""
+             : absl::StrCat(" (", facts.source_format, " in the file)");
+}
+
 absl::string_view Claim(const Method& method) {
   if (!IsLossless(method))
     return "LOSSY (the text does not follow the target's distribution)";
@@ -124,29 +140,60 @@ std::string Summary(const Generation& generation,
         absl::StrAppendFormat(out, "%s %.2f", phase.first, phase.second);
       });
   const ModelFacts facts = setting.target.facts();
-  return absl::StrCat(
+  std::string text = absl::StrCat(
+      "prompt: ", Rate(generation.prompt.size(), generation.PromptMsPerToken()),
+      "\n", "text: ", Rate(generation.ids.size(), generation.MsPerToken()),
       absl::StrFormat(
-          "%s in %s, %.2f a target pass, %.3f ms a token (ms: %s); ",
-          Counted(static_cast<std::int64_t>(generation.ids.size()), "token"),
-          Counted(static_cast<std::int64_t>(generation.rounds.size()), "round"),
-          generation.TokensPerPass(), generation.MsPerToken(), phases),
-      StopText(generation.stopped, setting), "; method ", setting.method_name,
-      ", verifier ", setting.method.verifier_name, ", ", Claim(setting.method),
-      "; ", Name(facts.format), " weights", GrownNote(setting.target), " on ",
-      facts.backend,
-      facts.device_peak_bytes == 0
-          ? ""
-          : absl::StrFormat(", %.1f MB of its memory at most",
-                            static_cast<double>(facts.device_peak_bytes) / 1e6),
-      facts.disk_bytes == 0
-          ? ""
-          : absl::StrFormat(
-                "; %.1f MB of the weights are read from disk in every pass; "
-                "beside the bound a KV cache of %.1f kB for each token and "
-                "%.1f MB of activations",
-                static_cast<double>(facts.disk_bytes) / 1e6,
-                static_cast<double>(CacheBytesPerToken(setting.target)) / 1e3,
-                static_cast<double>(facts.activation_bytes) / 1e6));
+          "; %.2f tokens per target pass in %s; ", generation.TokensPerPass(),
+          Counted(static_cast<std::int64_t>(generation.rounds.size()),
+                  "round")),
+      StopText(generation.stopped, setting), "\n", "ms: ", phases, "\n",
+      "method ", setting.method_name, ", verifier ",
+      setting.method.verifier_name, ", ", Claim(setting.method), "; ",
+      Name(facts.format), " weights", SourceNote(facts),
+      GrownNote(setting.target), " on ", facts.backend);
+  if (facts.device_peak_bytes > 0)
+    absl::StrAppendFormat(&text, ", %.1f MB of its memory at most",
+                          Megabytes(facts.device_peak_bytes));
+  if (facts.disk_bytes > 0)
+    absl::StrAppendFormat(
+        &text,
+        "\n%.1f MB of the weights are read from disk in every pass; beside the "
+        "bound a KV cache of %.1f kB for each token and %.1f MB of activations",
+        Megabytes(facts.disk_bytes),
+        static_cast<double>(CacheBytesPerToken(setting.target)) / 1e3,
+        Megabytes(facts.activation_bytes));
+  return text;
+}
+
+std::string BesidePlainLine(const BesidePlain& comparison,
+                            const GenerationSetting& setting) {
+  const auto rate = [](double ms) { return 1e3 / ms; };
+  std::string line = absl::StrFormat(
+      "plain %.1f tokens/s, %s %.1f tokens/s: %.2fx, %.2f tokens per pass, ",
+      rate(comparison.plain_ms), setting.method_name,
+      rate(comparison.method_ms), comparison.plain_ms / comparison.method_ms,
+      comparison.tokens_per_pass);
+  if (comparison.same_text.has_value())
+    absl::StrAppend(&line,
+                    *comparison.same_text ? "same text" : "another text");
+  else
+    absl::StrAppend(
+        &line, "two draws of ",
+        IsLossless(setting.method) ? "one distribution" : "two distributions");
+  return absl::StrCat(line, " (", Counted(comparison.pairs, "run"), " each)");
+}
+
+JsonValue ToJson(const BesidePlain& comparison) {
+  JsonValue json = {{"plain_ms_per_token", comparison.plain_ms},
+                    {"ms_per_token", comparison.method_ms},
+                    {"speedup", comparison.plain_ms / comparison.method_ms},
+                    {"tokens_per_target_pass", comparison.tokens_per_pass},
+                    {"pairs", comparison.pairs}};
+  json["same_text"] = comparison.same_text.has_value()
+                          ? JsonValue(*comparison.same_text)
+                          : JsonValue();
+  return json;
 }
 
 }  // namespace banyan

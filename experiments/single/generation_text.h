@@ -3,6 +3,7 @@
 #define BANYAN_EXPERIMENTS_SINGLE_GENERATION_TEXT_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,9 +30,25 @@ struct GenerationSetting {
 JsonValue ToJson(absl::Span<const Generation> turns,
                  const GenerationSetting& setting);
 
-// One line, without its end. Requires a round and a token.
+// Returns lines, the last without its end: prompt, text, times and what was
+// run. Requires a round and a token.
 std::string Summary(const Generation& generation,
                     const GenerationSetting& setting);
+
+// Plain decoding and a method on the same prompt, in turn.
+struct BesidePlain {
+  double plain_ms = 0;   // per token of the text
+  double method_ms = 0;  // the same
+  double tokens_per_pass = 0;
+  std::optional<bool> same_text;  // none: they are drawn
+  int pairs = 0;
+};
+
+// Returns one line: both speeds, their ratio, tokens per pass, the same text or
+// not.
+std::string BesidePlainLine(const BesidePlain& comparison,
+                            const GenerationSetting& setting);
+JsonValue ToJson(const BesidePlain& comparison);
 
 }  // namespace banyan
 

@@ -18,7 +18,7 @@
 
 namespace banyan {
 
-const std::vector<std::string>& PresetNames() {
+const std::vector<std::string>& DraftingPresets() {
   static const auto& names = *new std::vector<std::string>([] {
     std::vector<std::string> found;
     for (const auto& entry :

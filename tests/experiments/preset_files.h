@@ -14,7 +14,7 @@ namespace banyan {
 inline constexpr char kShippedTarget[] = "models/pycode-target";
 
 // All but `plain`.
-const std::vector<std::string>& PresetNames();
+const std::vector<std::string>& DraftingPresets();
 
 // Whether it drafts what the text said before or what its form says, so that
 // there is little to draft where nothing repeats.

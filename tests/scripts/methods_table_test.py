@@ -54,7 +54,7 @@ matrix: {{sampling.temperature: [0, 1]}}
             file.write(text)
         made = subprocess.run(
             [sys.executable, "scripts/methods_table.py", PROGRAM, self.out,
-             "--file", path, *options], capture_output=True, text=True, check=False)
+             "--file", path, "--measured", path + ".json", *options], capture_output=True, text=True, check=False)
         with open(path, encoding="utf-8") as file:
             return made, file.read()
 

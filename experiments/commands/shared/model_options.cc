@@ -41,8 +41,8 @@ void AddModelOptions(Command& command, ModelOptions& options, bool required) {
       .ShowDefault()
       .Shared(absl::StrCat(
           "The format of the weights in memory: ", kWeightsNames,
-          ". The default, auto, loses nothing: it is bf16 if every matrix is "
-          "stored so, else f32."));
+          ". The default, auto, is what fits the file: q8 if it holds blocks "
+          "of 4 to 8 bits, bf16 if every matrix is stored so, else f32."));
   command
       .Option("--memory", &options.spec.memory,
               "Memory for the weights of a packed file, as 600MB or 1.5GB.")

@@ -1,5 +1,9 @@
 #include "experiments/commands/shared/open_experiment.h"
 
+#include <unistd.h>
+
+#include <cstdint>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -44,10 +48,6 @@
 namespace banyan {
 namespace {
 
-void ShowMeasuring(const std::string& what) {
-  std::cerr << "banyan: measuring " << Visible(what) << "\n";
-}
-
 // Puts in what the experiment leaves to this machine's costs: those recorded in
 // the run's folder, or as they are now.
 absl::Status PutCostsIn(const ExperimentOptions& options, const Shard& shard,
@@ -73,14 +73,15 @@ absl::Status PutCostsIn(const ExperimentOptions& options, const Shard& shard,
         stand_ins ? OutlineOf(opened.backend) : opened.backend,
         [](const std::string& /*warning*/) {}, ranks.model);
     BANYAN_ASSIGN_OR_RETURN(
-        costs, MeasureCosts({.plan = plan,
-                             .spec = experiment.workload,
-                             .workload = opened.workload,
-                             .shelf = shelf,
-                             .clock = clock,
-                             .outline = stand_ins,
-                             .progress = stand_ins ? nullptr : ShowMeasuring,
-                             .ranks = ranks.control.get()}));
+        costs, MeasureCosts(
+                   {.plan = plan,
+                    .spec = experiment.workload,
+                    .workload = opened.workload,
+                    .shelf = shelf,
+                    .clock = clock,
+                    .outline = stand_ins,
+                    .progress = stand_ins ? nullptr : MeasuringProgress(*clock),
+                    .ranks = ranks.control.get()}));
   }
   opened.costs = ToRecord(plan, *costs);
   return Complete(*costs, experiment);
@@ -122,6 +123,17 @@ absl::StatusOr<PreparedRun> PrepareShown(
                  [&](int done, int all) { progress.Show(done, all); }));
   RepeatPlain(run);
   return run;
+}
+
+std::function<void(int done, int all)> MeasuringProgress(const Clock& clock) {
+  const auto drawn = std::make_shared<StepProgress>("measuring costs", clock);
+  return [drawn](int done, int all) {
+    if (isatty(STDERR_FILENO) == 1)
+      drawn->Show(done, all);
+    else if (done == 0)
+      std::cerr
+          << "banyan: measuring what passes and drafted levels cost here\n";
+  };
 }
 
 void AddExperimentOptions(Command& command, ExperimentOptions& options) {
@@ -192,6 +204,11 @@ void PrintNotes(const ExperimentOptions& options,
     std::cerr << "banyan: " << Visible(note) << "\n";
   for (const std::string& note : opened.experiment.notes)
     std::cerr << "banyan: " << options.file << ": " << Visible(note) << "\n";
+  if (const auto count = opened.experiment.predictions.size(); count > 0)
+    std::cerr << "banyan: " << options.file << ": "
+              << Counted(static_cast<std::int64_t>(count), "size")
+              << " of trees and chains chosen by predicted speed; `banyan "
+                 "check` lists them\n";
   const std::vector<std::string> whole = CellsThatCarry(opened.run);
   if (shards > 1 && CutNamed(options.cut) == records::PROMPTS && !whole.empty())
     std::cerr

@@ -3,6 +3,7 @@
 #ifndef BANYAN_EXPERIMENTS_COMMANDS_SHARED_OPEN_EXPERIMENT_H_
 #define BANYAN_EXPERIMENTS_COMMANDS_SHARED_OPEN_EXPERIMENT_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,6 +64,10 @@ absl::StatusOr<OpenedExperiment> OpenExperiment(
 absl::StatusOr<PreparedRun> PrepareShown(
     const OpenedExperiment& opened, ModelShelf& shelf,
     const std::shared_ptr<const Clock>& clock);
+
+// Shows how far measuring costs has come: a line that is drawn over on a
+// terminal, and elsewhere one line in all.
+std::function<void(int done, int all)> MeasuringProgress(const Clock& clock);
 
 // Prints what a reader should know to standard error: turns that are left out,
 // notes, and the cells that one of `shards` runs whole.

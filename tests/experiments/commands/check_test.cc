@@ -93,7 +93,7 @@ TEST(CheckCommand, SaysWhereAModelOrAWorkloadIsNamedThatIsNotThere) {
       {{{"MODELS/pycode-target", "no/model"}},
        "",
        "no/model",
-       "no/model' is not a directory"},
+       "no/model'; a model is a directory"},
       {{}, "matrix: {target.directory: [no/model]}\n", "no/model", "no/model"},
       {{{"pycode-target}", "pycode-target, memory: 9MB}"}},
        "",
@@ -203,7 +203,7 @@ TEST(CheckCommand, SaysWhereMeasuredCannotBeFilledIn) {
          "  a:\n"}},
        kTable,
        "no/draft.pack",
-       "model: there is no file '"},
+       "model: there is no '"},
   };
   for (const Wrong& wrong : all) ExpectTold(wrong);
 }

@@ -22,6 +22,7 @@ namespace banyan {
 namespace {
 
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
@@ -216,17 +217,75 @@ TEST(Generate, SummarisesOnStandardError) {
   EXPECT_THAT(
       outcome.err,
       MatchesRegex(
-          "banyan: 3 tokens in 3 rounds, 1\\.00 a target pass, [0-9.]+ ms a "
-          "token \\(ms: prefill [0-9.]+, draft 0\\.00, derive [0-9.]+, target "
-          "[0-9.]+, verify [0-9.]+, commit [0-9.]+\\); stopped at "
-          "--max-new-tokens; method plain, verifier match, lossless; bf16 "
+          "banyan: prompt: 2 tokens at [0-9.]+ tokens/s \\([0-9.]+ ms a "
+          "token\\)\n"
+          "banyan: text: 3 tokens at [0-9.]+ tokens/s \\([0-9.]+ ms a "
+          "token\\); 1\\.00 tokens per target pass in 3 rounds; stopped at "
+          "--max-new-tokens\n"
+          "banyan: ms: prefill [0-9.]+, draft 0\\.00, derive [0-9.]+, target "
+          "[0-9.]+, verify [0-9.]+, commit [0-9.]+\n"
+          "banyan: method plain, verifier match, lossless; bf16 "
           "weights on cpu [A-Z0-9_]+, 1 thread\n"));
 }
 
 TEST(Generate, CountsOneOfAThing) {
   EXPECT_THAT(
       RunProgram(On("llama") + "--ids 1,5 --max-new-tokens 1 --ignore-eos").err,
-      HasSubstr("banyan: 1 token in 1 round, "));
+      AllOf(HasSubstr("banyan: text: 1 token at "),
+            HasSubstr(" in 1 round; ")));
+}
+
+constexpr char kFive[] =
+    "generate --model models/pycode-target --prompt "
+    "'def add(a, b):' --max-new-tokens 20 --ignore-eos ";
+
+TEST(Generate, FindsAPresetByName) {
+  const Json json = RunForJson(std::string(kFive) +
+                               "--temperature 0 --json --method specinfer_2");
+  EXPECT_EQ(json.at("method").at("name"), "specinfer_2");
+  EXPECT_EQ(
+      json.at("ids"),
+      RunForJson(std::string(kFive) + "--temperature 0 --json").at("ids"));
+  const Outcome wrong = RunProgram(std::string(kFive) + "--method specinfer2");
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err,
+              AllOf(HasSubstr("unknown preset 'specinfer2'; did you mean "
+                              "'specinfer_2'?"),
+                    HasSubstr("banyan list presets")));
+}
+
+TEST(Generate, ComparesWithPlainDecoding) {
+  const std::string command =
+      std::string(kFive) + "--temperature 0 --compare --method specinfer_2";
+  const Outcome outcome = RunProgram(command);
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(
+      outcome.out,
+      ContainsRegex("plain [0-9.]+ tokens/s, specinfer_2 [0-9.]+ tokens/s: "
+                    "[0-9.]+x, [0-9.]+ tokens per pass, same text "
+                    "\\([0-9]+ runs each\\)\n"));
+  const std::string text = outcome.out.substr(0, outcome.out.find('\n'));
+  EXPECT_EQ(Count(outcome.out, text), 2u) << outcome.out;
+  const Json json = RunForJson(command + " --json");
+  const Json& comparison = json.at("comparison");
+  EXPECT_EQ(comparison.at("same_text"), true);
+  EXPECT_EQ(json.at("ids"), json.at("plain").at("ids"));
+  EXPECT_DOUBLE_EQ(comparison.at("speedup").get<double>(),
+                   comparison.at("plain_ms_per_token").get<double>() /
+                       comparison.at("ms_per_token").get<double>());
+  EXPECT_DOUBLE_EQ(comparison.at("tokens_per_target_pass").get<double>(),
+                   json.at("tokens_per_target_pass").get<double>());
+}
+
+TEST(Generate, ComparesDrawsOfOneDistribution) {
+  EXPECT_THAT(
+      RunProgram(std::string(kFive) + "--compare --method specinfer_2").out,
+      HasSubstr(", two draws of one distribution ("));
+  EXPECT_EQ(
+      RunForJson(std::string(kFive) + "--compare --json --method specinfer_2")
+          .at("comparison")
+          .at("same_text"),
+      Json());
 }
 
 TEST(Generate, ColoursWhatWasAcceptedAsTheRoundsSay) {
@@ -310,7 +369,8 @@ TEST(Generate, RefusesBadInput) {
   for (int i = 0; i < 64; ++i) long_ids += ",1";
   for (const Case& bad : std::vector<Case>{
            {"generate --model no_such_folder --ids 1",
-            "'no_such_folder' is not a directory"},
+            "there is no 'no_such_folder'; a model is a directory"},
+           {ids + "--compare", "--compare: expected --method"},
            {llama, "give either --prompt or --ids"},
            {ids + "--prompt a", "not both"},
            {llama + "--prompt a",

@@ -103,9 +103,9 @@ TEST(Program, ListsEveryCatalogueAsJson) {
     EXPECT_GE(names.size(), 3) << catalogue;
     EXPECT_EQ(names.size(), rows.size()) << catalogue << " has a name twice";
   }
-  EXPECT_THAT(catalogues,
-              ElementsAre("controls", "devices", "drafters", "metrics",
-                          "model families", "policies", "verifiers"));
+  EXPECT_THAT(catalogues, ElementsAre("controls", "devices", "drafters",
+                                      "metrics", "model families", "policies",
+                                      "presets", "verifiers"));
   EXPECT_EQ(json.at("devices").at(0).at("name"), "cpu");
   EXPECT_FALSE(json.at("devices").at(0).at("instruction_sets").empty());
   for (const auto& row : json.at("verifiers")) {

@@ -156,7 +156,7 @@ TEST(TextScore, RefusesBadInput) {
   for (const Case& bad : std::vector<Case>{
            {"text score --ids 1", "--model is required"},
            {"text score --model no_such_folder --ids 1",
-            "'no_such_folder' is not a directory"},
+            "there is no 'no_such_folder'; a model is a directory"},
            {"text score --model tests --ids 1", "tests/config.json"},
            {llama, "give either --text or --ids"},
            {llama + "--text a --ids 1", "not both"},

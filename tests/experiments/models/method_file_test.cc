@@ -95,7 +95,7 @@ TEST(MethodFile, FindsDirectoriesRelativeToItself) {
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_EQ(run(folder).out, outcome.out);
   ExpectRefused(With("directory: target", "directory: no_such_folder"), "2:21",
-                "no_such_folder' is not a directory");
+                "no_such_folder'; a model is a directory");
   // That its drafter has no model then is no second mistake.
   const Outcome refused = run("no_such_folder");
   EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1)

@@ -212,12 +212,22 @@ TEST(Fingerprint, IsOfPartsOfAnIndexsShard) {
 
 TEST(ModelShelf, SaysThatADirectoryIsMissing) {
   ModelShelf shelf = Shelf();
-  for (const char* none : {"no_such_folder", "CMakeLists.txt", ""}) {
-    const absl::Status status = shelf.Open({.directory = none}).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kNotFound) << none;
-    EXPECT_EQ(status.message(),
-              std::string("model: '") + none + "' is not a directory");
+  const auto error = [&](const char* directory) {
+    return shelf.Open({.directory = directory}).status();
+  };
+  for (const char* none : {"no_such_folder", "", "models/no.gguf"}) {
+    EXPECT_EQ(error(none).code(), absl::StatusCode::kNotFound) << none;
+    EXPECT_THAT(std::string(error(none).message()),
+                AllOf(HasSubstr(std::string("there is no '") + none + "'"),
+                      HasSubstr("scripts/models smollm2"),
+                      HasSubstr("--local-dir DIR")));
   }
+  EXPECT_THAT(std::string(error("CMakeLists.txt").message()),
+              HasSubstr("'CMakeLists.txt' is none: a model is a directory"));
+  EXPECT_THAT(std::string(error("models/pycode-targte").message()),
+              HasSubstr("; did you mean 'models/pycode-target'?"));
+  EXPECT_THAT(std::string(error("some-one/a-model").message()),
+              HasSubstr("`hf download some-one/a-model --local-dir DIR`"));
 }
 
 // The mass of the next token depends on the number of tokens, so that a piece

@@ -224,7 +224,7 @@ bool MadeModelsGiveNothing(const std::string& preset) {
 }
 
 std::vector<std::string> PresetsOfMadeModels() {
-  std::vector<std::string> names = PresetNames();
+  std::vector<std::string> names = DraftingPresets();
   std::erase_if(names, MadeModelsGiveNothing);
   return names;
 }

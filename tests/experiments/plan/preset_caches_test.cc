@@ -291,7 +291,7 @@ TEST_P(EveryPresetsCaches, AreThoseOfAFreshPrefillAfterEveryRound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryPresetsCaches,
-                         testing::Combine(testing::ValuesIn(PresetNames()),
+                         testing::Combine(testing::ValuesIn(DraftingPresets()),
                                           testing::Values(Fate::kByLaw,
                                                           Fate::kAccepted,
                                                           Fate::kRefused)),

@@ -76,8 +76,8 @@ class Bench : public PresetBench {
 };
 
 TEST(Presets, OpenWithTheirQuestion) {
-  EXPECT_GE(PresetNames().size(), 50U);
-  for (const std::string& name : PresetNames()) {
+  EXPECT_GE(DraftingPresets().size(), 50U);
+  for (const std::string& name : DraftingPresets()) {
     std::ifstream file(absl::StrCat("configs/methods/", name, ".yaml"));
     std::string first;
     std::getline(file, first);
@@ -286,7 +286,7 @@ TEST(Auto, ReplayedOnAFlatCurveBeatsEveryChainByItsTrees) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryPreset, testing::ValuesIn(PresetNames()),
+INSTANTIATE_TEST_SUITE_P(All, EveryPreset, testing::ValuesIn(DraftingPresets()),
                          [](const auto& row) { return row.param; });
 
 }  // namespace

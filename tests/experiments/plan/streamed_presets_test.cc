@@ -103,7 +103,7 @@ TEST_P(EveryPresetStreamed, DrawsTheSameAtTemperatureOne) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryPresetStreamed,
-                         testing::ValuesIn(PresetNames()),
+                         testing::ValuesIn(DraftingPresets()),
                          [](const auto& row) { return row.param; });
 
 }  // namespace

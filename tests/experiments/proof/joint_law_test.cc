@@ -190,7 +190,8 @@ TEST_P(EveryPresetsLaw, IsTheTargets) {
   ExpectCounts(tally, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryPresetsLaw, testing::ValuesIn(PresetNames()),
+INSTANTIATE_TEST_SUITE_P(All, EveryPresetsLaw,
+                         testing::ValuesIn(DraftingPresets()),
                          [](const auto& row) { return row.param; });
 INSTANTIATE_TEST_SUITE_P(Without, EveryPresetsLaw, testing::Values("plain"),
                          [](const auto& row) { return row.param; });
