@@ -41,9 +41,8 @@ endfunction()
 set(BANYAN_KERNEL_OPTIONS
     "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O3>")
 # A test calls what is optimised more than it computes. So do the rooms that read
-# files and records, where the sanitizer build spends its time on optimisation.
-set(BANYAN_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
-set(BANYAN_COLD_OPTIONS $<$<CONFIG:RelWithDebInfo>:-O0>)
+# files and records, where builds spend their time on optimisation.
+set(BANYAN_COLD_OPTIONS $<$<CONFIG:RelWithDebInfo>:-O0> $<$<CONFIG:Release>:-O1>)
 
 # banyan_label(PROGRAM l ...): what the targets l_tests build.
 function(banyan_label program)

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -15,8 +16,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "core/base/byte_size.h"
+#include "core/base/clock.h"
 #include "core/base/dtype.h"
 #include "core/base/nearest.h"
 #include "core/base/status_macros.h"
@@ -24,10 +27,12 @@
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/checkpoint/stored_tensor.h"
+#include "core/device/free_memory.h"
 #include "core/device/ranks/communicator.h"
 #include "core/gguf/model_text.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
+#include "core/ops/weight.h"
 #include "core/pack/pack_file.h"
 #include "core/tokenizer/tokenizer.h"
 #include "core/transformer/model_split.h"
@@ -92,6 +97,13 @@ std::string NearestBeside(const fs::path& path) {
   return near.empty() ? "" : (parent / std::string(near)).string();
 }
 
+// Beyond most caches.
+constexpr std::size_t kGaugeSize = std::size_t{1} << 26;
+
+std::string Gigabytes(std::uint64_t bytes) {
+  return absl::StrFormat("%.3g GB", static_cast<double>(bytes) / 1e9);
+}
+
 // "OWNER/NAME", as the Hub of Hugging Face names its models.
 bool IsNameOfHub(const std::string& path) {
   std::error_code error;
@@ -153,6 +165,39 @@ absl::Status RequireModel(const std::string& path) {
       " --local-dir DIR`, a model of the Hub (pip install huggingface_hub)"));
 }
 
+absl::Status CheckRoom(const Checkpoint& checkpoint, WeightFormat format,
+                       std::uint64_t free, Backend& backend) {
+  const auto bytes_in = [&](WeightFormat one) {
+    std::uint64_t bytes = 0;
+    ForEachSource(checkpoint.architecture(), [&](const WeightSource& source) {
+      bytes += PackedBytes(one, source.rows, source.columns);
+    });
+    return bytes;
+  };
+  const std::uint64_t bytes = bytes_in(format);
+  if (bytes <= free) return absl::OkStatus();
+  const SteadyClock clock;
+  const auto gauge = backend.NewGauge(kGaugeSize, clock);
+  if (!gauge.ok()) return absl::OkStatus();
+  const absl::StatusOr<double> bandwidth = (*gauge)->ReadBandwidth();
+  std::string message = absl::StrFormat(
+      "%s: the weights take %s in %s, and %s of memory are free",
+      checkpoint.directory(), Gigabytes(bytes), Name(format), Gigabytes(free));
+  if (bandwidth.ok())
+    absl::StrAppendFormat(
+        &message,
+        "; with enough memory a token would take %.3g ms or more here",
+        1e3 * static_cast<double>(bytes) / *bandwidth);
+  for (const WeightFormat other : {WeightFormat::kBf16, WeightFormat::kQ8})
+    if (const std::uint64_t less = bytes_in(other); less <= free)
+      absl::StrAppend(&message, "; --weights ", Name(other), " takes ",
+                      Gigabytes(less));
+  return absl::ResourceExhaustedError(absl::StrCat(
+      message,
+      "; `banyan pack` and --memory read what has no room from disk in every "
+      "pass (docs/offload.md)"));
+}
+
 absl::StatusOr<WeightFormat> ResolveFormat(const ModelSpec& spec) {
   BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Checkpoint> checkpoint,
                           Checkpoint::Open(spec.directory));
@@ -167,7 +212,7 @@ absl::StatusOr<LoadedModel> LoadModel(const ModelSpec& spec,
   BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Checkpoint> checkpoint,
                           Checkpoint::Open(spec.directory));
   loaded.warnings = checkpoint->warnings();
-  TransformerOptions options = {.ranks = std::move(ranks)};
+  TransformerOptions options = {.ranks = ranks};
   BANYAN_ASSIGN_OR_RETURN(options.format, ReadFormat(spec, *checkpoint));
   if (!spec.memory.empty()) {
     // Told without weights too, so that a check finds it.
@@ -182,6 +227,11 @@ absl::StatusOr<LoadedModel> LoadModel(const ModelSpec& spec,
     options.room = {.memory = static_cast<std::size_t>(*memory),
                     .reserved = spec.reserved,
                     .copies = FindFormat(spec.copies)};
+  } else if (const auto free = FreeMemory();
+             free.has_value() && resident == nullptr && ranks == nullptr &&
+             backend->facts().device == "cpu") {
+    BANYAN_RETURN_IF_ERROR(
+        CheckRoom(*checkpoint, options.format, *free, *backend));
   }
   absl::StatusOr<std::unique_ptr<Tokenizer>> tokenizer =
       Tokenizer::Load(spec.directory);

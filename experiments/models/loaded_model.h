@@ -3,6 +3,7 @@
 #define BANYAN_EXPERIMENTS_MODELS_LOADED_MODEL_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/weight_format.h"
+#include "core/checkpoint/checkpoint.h"
 #include "core/device/ranks/communicator.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
@@ -42,6 +44,12 @@ PassGathers GathersOf(const Model& model);
 // Fails unless there is a directory at `path`, or a file of a model: with what
 // a model may be and the commands that bring one.
 absl::Status RequireModel(const std::string& path);
+
+// Fails unless the weights in this format fit into `free` bytes: with what they
+// take, what a token would at least take, and the formats and commands that
+// help. A backend that reads no weights lets all pass.
+absl::Status CheckRoom(const Checkpoint& checkpoint, WeightFormat format,
+                       std::uint64_t free, Backend& backend);
 
 // The format that `spec` asks for, without reading the weights. Fails if it is
 // none of ModelSpec's, and as Checkpoint::Open.

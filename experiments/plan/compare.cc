@@ -40,6 +40,9 @@ absl::StatusOr<CompareSpec> ReadCompare(const Params& section,
   const bool says = in.Optional("neighbours", compare.neighbours);
   in.Ensure(!says || compare.measured, "neighbours",
             "needs `chains: measured`; lengths from a file have no neighbours");
+  const bool says_size = in.Optional("same_size", compare.same_size);
+  in.Ensure(!says_size || lengths != nullptr, "same_size",
+            "needs `chains`, of which it leaves out some");
   BANYAN_RETURN_IF_ERROR(in.Finish());
   if (!compare.reference.empty())
     BANYAN_RETURN_IF_ERROR(

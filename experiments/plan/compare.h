@@ -20,6 +20,7 @@ struct CompareSpec {
   std::vector<ChainLength> chains;
   bool measured = false;   // `chains: measured`: lengths are predicted
   bool neighbours = true;  // those of predicted lengths run too
+  bool same_size = true;   // so do chains of as many nodes as a tree has
 };
 
 // `methods` are the experiment's. Fails on names it does not have.

@@ -99,7 +99,7 @@ class Matcher {
     const bool chains = compare_.measured || !compare_.chains.empty();
     if (chains && !drafts.chain)
       for (const OneDrafter& drafter : drafts.drafters) {
-        if (drafts.nodes > 0)
+        if (drafts.nodes > 0 && compare_.same_size)
           opponents.push_back(
               {CellOf(cell, drafter, drafts.nodes), OpponentRole::kSameNodes});
         BANYAN_ASSIGN_OR_RETURN(const std::optional<ChainLength> best,
@@ -229,7 +229,10 @@ absl::Status AddOpponents(ChainFinder find, Experiment& experiment) {
                 "the chain that was predicted to be the fastest, before this "
                 "run, from acceptance on other prompts and this machine's "
                 "costs",
-                compare.neighbours ? "" : "; no neighbouring length was run")
+                compare.neighbours ? "" : "; no neighbouring length was run",
+                compare.same_size
+                    ? ""
+                    : "; nor was a chain of as many nodes as a tree drafts")
       : !compare.chains.empty()
           ? "the chain of a rival's drafter that was fastest on other prompts, "
             "fixed before this run (compare.chains)"

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -19,8 +20,12 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/token.h"
+#include "core/base/weight_format.h"
+#include "core/checkpoint/checkpoint.h"
 #include "core/model/table_model.h"
+#include "core/ops/backend.h"
 #include "core/ops/cpu/cpu_backend.h"
+#include "core/ops/outline.h"
 #include "experiments/models/loaded_model.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/records/record.pb.h"
@@ -35,6 +40,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::MatchesRegex;
 using testing::StartsWith;
 
 ModelShelf Shelf() {
@@ -208,6 +214,29 @@ TEST(Fingerprint, IsOfPartsOfAnIndexsShard) {
   for (const std::size_t part : {0, 1, 500, 1023})
     EXPECT_TRUE(changed(part * apart + 4095)) << part;
   EXPECT_FALSE(changed(4096));
+}
+
+TEST(ModelShelf, SaysWhatAModelTakesThatDoesNotFit) {
+  const auto checkpoint = Checkpoint::Open("models/pycode-target");
+  ASSERT_TRUE(checkpoint.ok()) << checkpoint.status();
+  auto created = CpuBackend::Create({.threads = 1});
+  ASSERT_TRUE(created.ok()) << created.status();
+  const std::shared_ptr<Backend> backend = *std::move(created);
+  const auto room = [&](WeightFormat format, std::uint64_t free) {
+    return CheckRoom(**checkpoint, format, free, *backend);
+  };
+  EXPECT_TRUE(room(WeightFormat::kBf16, std::uint64_t{1} << 30).ok());
+  const absl::Status error = room(WeightFormat::kF32, 5'000'000);
+  EXPECT_EQ(error.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(
+      std::string(error.message()),
+      MatchesRegex("models/pycode-target: the weights take 0.00[789]\\S* "
+                   "GB in f32, and 0.005 GB of memory are free; with "
+                   "enough memory a token would take \\S+ ms or more "
+                   "here; --weights bf16 takes 0.00[34]\\S* GB; --weights q8 "
+                   "takes 0.00[12]\\S* GB; `banyan pack` and --memory .*"));
+  EXPECT_TRUE(
+      CheckRoom(**checkpoint, WeightFormat::kF32, 1, *OutlineOf(backend)).ok());
 }
 
 TEST(ModelShelf, SaysThatADirectoryIsMissing) {

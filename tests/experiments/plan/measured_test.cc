@@ -216,6 +216,16 @@ TEST(Measured, NeighboursOfThePredictedLengthRun) {
                   testing::StartsWith("nodes chain-"), "best chain-10 weak"));
   EXPECT_THAT(without->reference_choice,
               HasSubstr("no neighbouring length was run"));
+  const auto fewest = Completed(
+      absl::StrReplaceAll(text, {{"{chains: measured}",
+                                  "{chains: measured, neighbours: false, "
+                                  "same_size: false}"}}),
+      Curves().at("flat"));
+  ASSERT_TRUE(fewest.ok()) << fewest.status();
+  EXPECT_THAT(Opponents(*fewest, "tree"),
+              ElementsAre("reference chain-10 weak", "best chain-10 weak"));
+  EXPECT_THAT(fewest->reference_choice,
+              HasSubstr("nor was a chain of as many nodes as a tree drafts"));
   const auto steep = Completed(text, Curves().at("steep"));
   ASSERT_TRUE(steep.ok()) << steep.status();
   EXPECT_THAT(
