@@ -23,6 +23,10 @@
 namespace banyan {
 namespace {
 
+constexpr char kEmulatedGpu[] = "emulated_gpu";
+// What it was called before.
+constexpr char kEmulatedGpuOnce[] = "host";
+
 std::vector<std::string> NoInstructionSets() { return {}; }
 
 absl::StatusOr<std::shared_ptr<Backend>> OpenCpu(const DeviceOptions& options) {
@@ -38,7 +42,7 @@ absl::StatusOr<std::shared_ptr<Backend>> OpenReference(
 absl::StatusOr<std::shared_ptr<Backend>> OpenHost(
     const DeviceOptions& /*options*/) {
   return CudaBackend::Create(std::make_shared<HostDevice>(HostDeviceOptions()),
-                             on_host::kOpKernels, "host");
+                             on_host::kOpKernels, kEmulatedGpu);
 }
 
 absl::StatusOr<std::shared_ptr<Backend>> OpenCuda(
@@ -64,7 +68,7 @@ constexpr DeviceRow kDevices[] = {
      "against; slow",
      /*takes_threads=*/false, /*takes_fast=*/false, NoInstructionSets,
      OpenReference},
-    {"host",
+    {kEmulatedGpu,
      "the kernels of GPUs, run by this machine's processor one thread after "
      "another, every access checked; very slow",
      /*takes_threads=*/false, /*takes_fast=*/false, NoInstructionSets,
@@ -81,6 +85,7 @@ absl::Span<const DeviceRow> DeviceTable() { return kDevices; }
 
 absl::StatusOr<std::shared_ptr<Backend>> OpenDevice(
     absl::string_view name, const DeviceOptions& options) {
+  if (name == kEmulatedGpuOnce) name = kEmulatedGpu;
   std::vector<absl::string_view> known;
   for (const DeviceRow& row : DeviceTable()) {
     known.push_back(row.name);

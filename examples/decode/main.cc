@@ -1,21 +1,22 @@
-// Decodes a text with a method, `decode MODEL METHOD.yaml TEXT`, and prints
-// what follows.
+// Decodes a text with a method, `decode MODEL METHOD TEXT`, and prints what
+// follows. METHOD is a preset's name or a YAML file.
 #include <cstdio>
 #include <string>
 
-#include "configs/loader/loader.h"
+#include "core/base/params.h"
 #include "core/ops/devices.h"
 #include "core/random/seeded_source.h"
 #include "experiments/models/method_file.h"
 #include "experiments/models/model_shelf.h"
+#include "experiments/plan/presets.h"
 
 int main(int argc, char** argv) {
-  if (argc != 4) return std::puts("decode MODEL METHOD.yaml TEXT"), 2;
+  if (argc != 4) return std::puts("decode MODEL METHOD TEXT"), 2;
   // value() ends the program with the message of an error.
   banyan::ModelShelf shelf(banyan::OpenDevice("cpu").value());
   const banyan::ModelSpec target = {.directory = argv[1]};
   const auto model = shelf.Open(target).value();
-  const auto file = banyan::LoadYamlFile(argv[2]).value();
+  const auto file = banyan::LoadPreset(banyan::Params::Scalar(argv[2])).value();
   const auto method =
       banyan::ReadMethodFile(file, {.target = target, .shelf = shelf}).value();
   const auto prompt = model.tokenizer->Encode(argv[3]).value();

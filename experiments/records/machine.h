@@ -39,8 +39,10 @@ inline std::string InstructionSetText(const records::Machine& machine) {
 // Its device, whether that was told to be fast, and its ranks; records older
 // than the field come from the cpu.
 inline std::string DeviceOf(const records::Machine& machine) {
-  return absl::StrCat(machine.device().empty() ? "cpu" : machine.device(),
-                      machine.fast() ? ", fast" : "", RanksText(machine));
+  std::string device = machine.device().empty() ? "cpu" : machine.device();
+  if (device == "host") device = "emulated_gpu";  // in records of older builds
+  return absl::StrCat(device, machine.fast() ? ", fast" : "",
+                      RanksText(machine));
 }
 
 // The order of sums; empty where there is one only.

@@ -172,7 +172,7 @@ TEST(DeviceRounds, DecodePlainly) {
 TEST(DeviceRounds, AreTheHostsWithFastProducts) {
   auto fast =
       CudaBackend::Create(std::make_shared<HostDevice>(HostDeviceOptions{}),
-                          on_host::kOpKernels, "host", /*fast=*/true);
+                          on_host::kOpKernels, "emulated_gpu", /*fast=*/true);
   ASSERT_TRUE(fast.ok()) << fast.status();
   const Models models("llama", *std::move(fast));
   for (const char* drafter : {"", "small_model"}) {

@@ -78,7 +78,7 @@ class GpuCheckTest(unittest.TestCase):
 
     def test_runs_a_step_from_any_folder(self):
         self.program('echo "on $BANYAN_TEST_DEVICE"')
-        told = self.check("rounds", BANYAN_CHECK_DEVICE="host")
+        told = self.check("rounds", BANYAN_CHECK_DEVICE="emulated_gpu")
         self.assertEqual(told.returncode, 0, told.stderr)
         self.assertIn("on host", told.stdout)
         self.assertEqual(self.status("rounds"), "ok")
@@ -126,7 +126,7 @@ class GpuCheckTest(unittest.TestCase):
         lib = pathlib.Path(self.folder.name) / "site" / "nvidia" / "cu13" / "lib"
         lib.mkdir(parents=True)
         self.program('echo "in $LD_LIBRARY_PATH"')
-        told = self.check("rounds", BANYAN_CHECK_DEVICE="host",
+        told = self.check("rounds", BANYAN_CHECK_DEVICE="emulated_gpu",
                           PYTHONPATH=str(lib.parents[2]))
         self.assertIn(str(lib), told.stdout)
 
@@ -142,23 +142,23 @@ class GpuCheckTest(unittest.TestCase):
                         f'Norm<(int)1>>(T1)","(8, 1, 1)","{share}","{time}"')
         table = "\n".join(["==PROF== connected", *rows])
         folder = self.program(f"cat <<'TABLE'\n{table}\nTABLE", "ncu")
-        told = self.check("kernels", BANYAN_CHECK_DEVICE="host",
+        told = self.check("kernels", BANYAN_CHECK_DEVICE="emulated_gpu",
                           PATH=f"{folder}:{os.environ['PATH']}")
         self.assertEqual(self.status("kernels"), "ok", told.stdout)
         self.assertRegex(told.stdout, r"6\.0 +2 +3\.00 +50\.0  Run<Norm<1>> of 8")
         self.program("echo nothing", "ncu")
-        self.check("kernels", BANYAN_CHECK_DEVICE="host",
+        self.check("kernels", BANYAN_CHECK_DEVICE="emulated_gpu",
                    PATH=f"{folder}:{os.environ['PATH']}")
         self.assertEqual(self.status("kernels"), "failed")
 
     def test_without_smollm2_its_step_is_skipped(self):
-        told = self.check("smollm2", BANYAN_CHECK_DEVICE="host")
+        told = self.check("smollm2", BANYAN_CHECK_DEVICE="emulated_gpu")
         self.assertEqual(self.status("smollm2"), "skipped", told.stdout)
         self.assertIn("scripts/models smollm2", told.stdout)
 
     def test_a_step_that_fails_fails_the_check(self):
         self.program("echo broken; exit 1")
-        told = self.check("rounds", BANYAN_CHECK_DEVICE="host")
+        told = self.check("rounds", BANYAN_CHECK_DEVICE="emulated_gpu")
         self.assertEqual(told.returncode, 1)
         self.assertEqual(self.status("rounds"), "failed")
         self.assertIn("broken", told.stdout)

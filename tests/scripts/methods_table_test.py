@@ -116,12 +116,15 @@ matrix: {{sampling.temperature: [0, 1]}}
 
         def listed(name):
             with open(f"configs/{name}.yaml", encoding="utf-8") as file:
-                return set(re.findall(r"preset: methods/(\w+)\.yaml",
+                return set(re.findall(r"preset: (?:methods/)?(\w+)",
                                       file.read()))
         self.assertEqual(listed("methods_2m"), presets)
         # Layers that `grow` adds change nothing; the vectors of pass do not grow.
         self.assertEqual(presets - listed("methods_110m"),
                          {"early_exit", "early_exit_settled", "skip", "pass"})
+        # No drafter ships for these, nor an index.
+        self.assertEqual(presets - listed("methods_smollm2"),
+                         {"eagle1", "eagle2", "pass", "rest"})
 
     def test_needs_its_markers(self):
         made, text = self.written("no markers\n")

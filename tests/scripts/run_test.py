@@ -1,6 +1,8 @@
 """Tests of scripts/run, with a program and a build that are made up."""
 
+import json
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -10,6 +12,7 @@ PROJECT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = """\
 #!/bin/sh
 echo "$1" >>"$0.called"
+echo "$@" >>"$0.commands"
 while [ $# -gt 1 ]; do
   [ "$1" != --out ] || out=$2
   shift
@@ -70,6 +73,35 @@ echo "$@" >>"$0.called"
         done = self.run_script(run=0, report=0)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertTrue(self.page().exists())
+
+    def commands(self):
+        return (self.root / "build/release/banyan.commands").read_text().splitlines()
+
+    def test_hello_compares_on_the_model_that_was_fetched(self):
+        done = self.run_script("hello", run=1, report=1, models=0)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        (command,) = self.commands()
+        self.assertIn("generate --model build/models/SmolLM2", command)
+        self.assertIn(" --chat ", command)
+        self.assertTrue(command.endswith(" --compare"), command)
+        self.assertIn("This will:", done.stdout)
+        self.assertLess(done.stdout.index("This will:"), done.stdout.index("-- "))
+        self.assertIn("scripts/run configs/hello.yaml", done.stdout)
+
+    def test_hello_goes_on_without_a_network(self):
+        done = self.run_script("hello", run=1, report=1, models=4)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        (command,) = self.commands()
+        self.assertIn("generate --model models/pycode-target", command)
+        self.assertIn("without SmolLM2", done.stdout)
+
+    def test_hello_is_by_the_fastest_preset_as_measured(self):
+        text = (PROJECT / "scripts/run").read_text()
+        method, = re.findall(r"local of=\$model method=(\w+)", text)
+        measured = json.loads((PROJECT / "configs/measured_presets.json").read_text())
+        of_smollm2 = measured["SmolLM2-135M-Instruct.Q4_1.gguf"]
+        self.assertEqual(method, max(of_smollm2,
+                                     key=lambda name: of_smollm2[name]["speedup"]))
 
     def models_made(self):
         return (self.root / "scripts/models.called").read_text().split()

@@ -205,9 +205,9 @@ class SlurmTest(SlurmCase):
             f"--out|{self.out}|--format|json|")
 
     def test_the_device_is_checked_and_run_on(self):
-        self.submitted("--device", "host", "--instruction-set", "AVX2", "--fast",
+        self.submitted("--device", "emulated_gpu", "--instruction-set", "AVX2", "--fast",
                        "--gres=gpu:1")
-        words = ("--device", "host", "--instruction-set", "AVX2", "--fast")
+        words = ("--device", "emulated_gpu", "--instruction-set", "AVX2", "--fast")
         self.assertIn("|".join(words), self.called("called")[0])
         script = (self.out / "slurm/array.sh").read_text()
         self.assertIn(" ".join(words), script)

@@ -53,7 +53,7 @@ TEST_P(GgufGolden, LogitsAgree) {
   double largest = 0;
   for (const auto& row : golden.logits64)
     for (double logit : row) largest = std::max(largest, std::abs(logit));
-  for (const char* device : {"cpu", "reference", "host"}) {
+  for (const char* device : {"cpu", "reference", "emulated_gpu"}) {
     auto backend = OpenDevice(device);
     ASSERT_TRUE(backend.ok()) << backend.status();
     const auto model = LoadModel(File(GetParam(), "gguf"), *backend);

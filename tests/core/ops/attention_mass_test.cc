@@ -243,7 +243,7 @@ TEST(AttentionMass, IsNoNumberWhereAScoreIsMinusInfinity) {
 TEST(AttentionMassDeathTest, EndsTheProgramWhereShapesAreWrong) {
   const std::vector<std::shared_ptr<Backend>> backends = {
       *OpenDevice("reference"), *OpenDevice("cpu", {.threads = 1}),
-      *OpenDevice("host")};
+      *OpenDevice("emulated_gpu")};
   for (const auto& backend : backends) {
     Desk desk(*backend);
     KvCache cache = {.kv_heads = 2, .head_dim = 6};

@@ -50,8 +50,10 @@ TEST(Devices, OpenByTheirNames) {
     EXPECT_TRUE((*backend)->Finish().ok());
     names.insert(facts.device);
   }
-  EXPECT_THAT(names, testing::ElementsAre("cpu", "cuda", "host", "reference"));
+  EXPECT_THAT(names, testing::ElementsAre("cpu", "cuda", "emulated_gpu", "reference"));
   EXPECT_EQ(DeviceTable().front().name, kDefaultDevice);
+  // The old word of files and scripts.
+  EXPECT_EQ((*OpenDevice("host"))->facts().device, "emulated_gpu");
 }
 
 // Where this test is skipped, no kernel ran on a GPU: the comparisons with the

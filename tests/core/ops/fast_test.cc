@@ -35,7 +35,7 @@ using testing::HasSubstr;
 std::shared_ptr<Backend> OnHost(bool fast) {
   auto backend =
       CudaBackend::Create(std::make_shared<HostDevice>(HostDeviceOptions{}),
-                          on_host::kOpKernels, "host", fast);
+                          on_host::kOpKernels, "emulated_gpu", fast);
   Check(backend.ok(), backend.status().message());
   return *std::move(backend);
 }

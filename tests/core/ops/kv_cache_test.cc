@@ -265,7 +265,7 @@ TEST(KvCache, IsReadOnEveryDeviceAsIfWhatWasCopiedHadBeenStored) {
 TEST(KvCacheDeathTest, EndsTheProgramWhereSlotsCannotMove) {
   std::vector<std::shared_ptr<Backend>> backends = {
       *OpenDevice("reference"), *OpenDevice("cpu", {.threads = 1}),
-      *OpenDevice("host")};
+      *OpenDevice("emulated_gpu")};
   for (const auto& backend : backends) {
     KvCache cache = {.kv_heads = 2, .head_dim = 6};
     KvCache narrow = {.kv_heads = 2, .head_dim = 4};

@@ -248,7 +248,7 @@ Fleet::Fleet() {
         of_row.backends.push_back(*std::move(backend));
       }
     // Its threads in another order.
-    if (row.name == "host") {
+    if (row.name == "emulated_gpu") {
       auto backend = CudaBackend::Create(
           std::make_shared<HostDevice>(HostDeviceOptions{.seed = 1}),
           on_host::kOpKernels, of_row.device);

@@ -63,7 +63,7 @@ class Faithful : public testing::TestWithParam<std::string> {
   void EverywhereAndOnHost(const Test& test) {
     Everywhere(test);
     if (LeftOutOnHost(GetParam())) return;
-    Run(kFormats[GetParam().size() % 3], {BackendOf("host")}, test);
+    Run(kFormats[GetParam().size() % 3], {BackendOf("emulated_gpu")}, test);
   }
 
   const std::vector<std::shared_ptr<Backend>> backends_ = Backends();

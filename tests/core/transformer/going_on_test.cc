@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(All, GoingOn, testing::ValuesIn(GoldensOnDevices()),
 class Parts : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (GetParam() == "host" && LeftOutOnHost("made"))
+    if (GetParam() == "emulated_gpu" && LeftOutOnHost("made"))
       GTEST_SKIP() << kHostLeftOut;
   }
   std::unique_ptr<Transformer> Load(WeightFormat format = WeightFormat::kF32) {

@@ -185,7 +185,7 @@ TEST(ModelSplit, RefusesDevicesAndMemoryThatCannotBeShared) {
   ASSERT_TRUE(checkpoint.ok()) << checkpoint.status();
   OnRanks(2, [&](const std::shared_ptr<Communicator>& ranks) {
     const absl::Status host =
-        Transformer::Load(**checkpoint, {.ranks = ranks}, BackendOf("host"))
+        Transformer::Load(**checkpoint, {.ranks = ranks}, BackendOf("emulated_gpu"))
             .status();
     EXPECT_EQ(host.code(), absl::StatusCode::kUnimplemented) << host;
     EXPECT_THAT(std::string(host.message()),

@@ -27,7 +27,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 std::shared_ptr<Backend> On(const std::shared_ptr<HostDevice>& device) {
-  return *CudaBackend::Create(device, on_host::kOpKernels, "host");
+  return *CudaBackend::Create(device, on_host::kOpKernels, "emulated_gpu");
 }
 
 // Every golden model in every format.

@@ -333,7 +333,7 @@ TEST(OutOfMemory, InAPassLeavesTheSessionAsItWas) {
   constexpr int kRows = 540;
   TightDevice device;
   const auto model = LoadGolden("llama", device.backend());
-  const auto fresh = LoadGolden("llama", BackendOf("host"));
+  const auto fresh = LoadGolden("llama", BackendOf("emulated_gpu"));
   Oracle oracle(*fresh);
   Dice dice(3);
   Walk walk(*model);

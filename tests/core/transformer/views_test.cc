@@ -199,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(All, Views, testing::ValuesIn(GoldensOnDevices()),
 class View : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (GetParam() == "host" && LeftOutOnHost("made"))
+    if (GetParam() == "emulated_gpu" && LeftOutOnHost("made"))
       GTEST_SKIP() << kHostLeftOut;
   }
 

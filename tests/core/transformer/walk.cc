@@ -77,7 +77,7 @@ std::vector<std::string> DeviceNames() {
 
 std::shared_ptr<Backend> HostDeviceBackend() {
   const char* const other = std::getenv("BANYAN_TEST_DEVICE");
-  return BackendOf(other == nullptr ? "host" : other);
+  return BackendOf(other == nullptr ? "emulated_gpu" : other);
 }
 
 std::shared_ptr<Backend> BackendOf(const std::string& device) {
@@ -87,7 +87,7 @@ std::shared_ptr<Backend> BackendOf(const std::string& device) {
 }
 
 bool GoldenOnDevice::LeftOut() const {
-  return device == "host" && LeftOutOnHost(golden);
+  return device == "emulated_gpu" && LeftOutOnHost(golden);
 }
 
 std::vector<GoldenOnDevice> GoldensOnDevices() {

@@ -147,7 +147,7 @@ std::vector<Prompt> MadePrompts() {
 class Bench : public PresetBench {
  public:
   explicit Bench(const MadeModels& models)
-      : PresetBench(BackendOf("host"), models.target.path(), MadePrompts(),
+      : PresetBench(BackendOf("emulated_gpu"), models.target.path(), MadePrompts(),
                     kTokens),
         folders_({{"draft", models.draft.path()},
                   {"boosted", models.boosted.path()},
@@ -285,7 +285,7 @@ class ShippedOnHost : public testing::TestWithParam<std::string> {};
 TEST_P(ShippedOnHost, LeavesGreedyTextAsItIs) {
   if (LeftOutOnHost("shipped")) GTEST_SKIP() << kHostLeftOut;
   Tally tally;
-  PresetBench bench(BackendOf("host"), kShippedTarget, ShippedPrompts(1),
+  PresetBench bench(BackendOf("emulated_gpu"), kShippedTarget, ShippedPrompts(1),
                     kTokens);
   const auto plain = bench.Decode(bench.Open(Preset("plain"), "auto"));
   bench.rounds = bench.drafted = bench.accepted = 0;

@@ -54,7 +54,7 @@ absl::Status RunOn(const std::string& folder, int launches) {
       std::shared_ptr<Backend> backend,
       CudaBackend::Create(
           std::make_shared<HostDevice>(HostDeviceOptions{.launches = launches}),
-          on_host::kOpKernels, "host"));
+          on_host::kOpKernels, "emulated_gpu"));
   const auto clock = std::make_shared<SteadyClock>();
   ModelShelf shelf(backend);
   BANYAN_ASSIGN_OR_RETURN(PreparedRun run,

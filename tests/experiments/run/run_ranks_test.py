@@ -272,7 +272,7 @@ methods:
                                           str(pack) + '", memory: 100MB'))
         for asked, said in (
                 (["generate", "--model", TARGET, "--prompt", "a", "--device",
-                  "host"], "several ranks share a model on cpu or reference"),
+                  "emulated_gpu"], "several ranks share a model on cpu or reference"),
                 (["generate", "--model", pack, "--prompt", "a", "--memory",
                   "100MB"], "expected no bound on memory with several ranks"),
                 (["generate", "--model", pack, "--prompt", "a"],

@@ -74,7 +74,7 @@ absl::Status OnTwoRanks(const std::string& path) {
 
 std::vector<Way> Ways() {
   std::vector<Way> ways;
-  for (const char* device : {"cpu", "reference", "host"})
+  for (const char* device : {"cpu", "reference", "emulated_gpu"})
     ways.push_back({device, [device](const std::string& path) {
                       return LoadAndRun(path, {.format = WeightFormat::kBf16},
                                         device);

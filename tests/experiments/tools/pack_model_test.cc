@@ -119,11 +119,11 @@ TEST_P(EveryFamily, ComputesTheSameOnEveryInstructionSet) {
 TEST_P(EveryFamily, OtherDevicesReadItWholeOrSayWhyNot) {
   for (const WeightFormat format : kFormats) {
     const Packed packed(GetParam(), format);
-    for (const char* name : {"reference", "host"}) {
+    for (const char* name : {"reference", "emulated_gpu"}) {
       const auto backend = OpenDevice(name, {});
       ASSERT_TRUE(backend.ok());
       const auto model = Load(packed.path(), {.format = format}, *backend);
-      if (std::string(name) == "host" && format == WeightFormat::kQ8) {
+      if (std::string(name) == "emulated_gpu" && format == WeightFormat::kQ8) {
         EXPECT_THAT(std::string(model.status().message()),
                     HasSubstr("does not read packed q8"));
         continue;
