@@ -1,7 +1,7 @@
 // Functions that banyan_dist has itself, so that it runs with fewer libraries.
 //
-// Highway's library, which Debian has as a shared one only, tells the instruction sets
-// of this processor, and which one was chosen.
+// Highway's library, which Debian has as a shared one only, tells the
+// instruction sets of this processor, and which one was chosen.
 #include <sys/random.h>
 
 #include <cstdint>

@@ -63,7 +63,8 @@ class Layer {
       : shape_(shape),
         rows_(rows),
         device_(std::make_shared<HostDevice>(HostDeviceOptions())) {
-    auto backend = CudaBackend::Create(device_, on_host::kOpKernels, "emulated_gpu");
+    auto backend =
+        CudaBackend::Create(device_, on_host::kOpKernels, "emulated_gpu");
     Must(backend.status());
     backend_ = *std::move(backend);
   }

@@ -142,7 +142,8 @@ class FeaturesOn : public testing::TestWithParam<std::string> {};
 
 TEST_P(FeaturesOn, AreThoseOfTheCommittedTokensWhateverWasDrafted) {
   const std::string& device = GetParam();
-  if (device == "emulated_gpu" && LeftOutOnHost("made")) GTEST_SKIP() << kHostLeftOut;
+  if (device == "emulated_gpu" && LeftOutOnHost("made"))
+    GTEST_SKIP() << kHostLeftOut;
   const auto backend = BackendOf(device);
   const MadeModel made({});
   const auto target = made.Load(backend);

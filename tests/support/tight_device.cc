@@ -20,7 +20,8 @@ namespace banyan {
 TightDevice::TightDevice()
     : device_(std::make_shared<HostDevice>(
           HostDeviceOptions{.memory_bytes = kMemory})) {
-  auto backend = CudaBackend::Create(device_, on_host::kOpKernels, "emulated_gpu");
+  auto backend =
+      CudaBackend::Create(device_, on_host::kOpKernels, "emulated_gpu");
   Check(backend.ok(), backend.status().message());
   backend_ = *std::move(backend);
 }

@@ -50,7 +50,8 @@ TEST(Devices, OpenByTheirNames) {
     EXPECT_TRUE((*backend)->Finish().ok());
     names.insert(facts.device);
   }
-  EXPECT_THAT(names, testing::ElementsAre("cpu", "cuda", "emulated_gpu", "reference"));
+  EXPECT_THAT(names,
+              testing::ElementsAre("cpu", "cuda", "emulated_gpu", "reference"));
   EXPECT_EQ(DeviceTable().front().name, kDefaultDevice);
   // The old word of files and scripts.
   EXPECT_EQ((*OpenDevice("host"))->facts().device, "emulated_gpu");

@@ -184,9 +184,9 @@ TEST(ModelSplit, RefusesDevicesAndMemoryThatCannotBeShared) {
   const auto checkpoint = Checkpoint::Open(model.path());
   ASSERT_TRUE(checkpoint.ok()) << checkpoint.status();
   OnRanks(2, [&](const std::shared_ptr<Communicator>& ranks) {
-    const absl::Status host =
-        Transformer::Load(**checkpoint, {.ranks = ranks}, BackendOf("emulated_gpu"))
-            .status();
+    const absl::Status host = Transformer::Load(**checkpoint, {.ranks = ranks},
+                                                BackendOf("emulated_gpu"))
+                                  .status();
     EXPECT_EQ(host.code(), absl::StatusCode::kUnimplemented) << host;
     EXPECT_THAT(std::string(host.message()),
                 HasSubstr("expected the device cpu or reference"));

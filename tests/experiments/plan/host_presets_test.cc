@@ -147,8 +147,8 @@ std::vector<Prompt> MadePrompts() {
 class Bench : public PresetBench {
  public:
   explicit Bench(const MadeModels& models)
-      : PresetBench(BackendOf("emulated_gpu"), models.target.path(), MadePrompts(),
-                    kTokens),
+      : PresetBench(BackendOf("emulated_gpu"), models.target.path(),
+                    MadePrompts(), kTokens),
         folders_({{"draft", models.draft.path()},
                   {"boosted", models.boosted.path()},
                   {"heads", models.heads.path()},
@@ -285,8 +285,8 @@ class ShippedOnHost : public testing::TestWithParam<std::string> {};
 TEST_P(ShippedOnHost, LeavesGreedyTextAsItIs) {
   if (LeftOutOnHost("shipped")) GTEST_SKIP() << kHostLeftOut;
   Tally tally;
-  PresetBench bench(BackendOf("emulated_gpu"), kShippedTarget, ShippedPrompts(1),
-                    kTokens);
+  PresetBench bench(BackendOf("emulated_gpu"), kShippedTarget,
+                    ShippedPrompts(1), kTokens);
   const auto plain = bench.Decode(bench.Open(Preset("plain"), "auto"));
   bench.rounds = bench.drafted = bench.accepted = 0;
   const auto texts = bench.Decode(bench.Open(Preset(GetParam()), "auto"));
