@@ -1,5 +1,5 @@
 # banyan_program(NAME PARTS a.cc ...): the program NAME is `banyan` with parts of your
-# own. PARTS define banyan::OwnParts() (experiments/commands/parts.h).
+# own. PARTS define banyan::OwnParts() (experiments/commands/program.h).
 #
 # Where GTest is installed, NAME_proofs proves these parts by the project's own suites:
 # it enumerates all that a verifier or drafter can do with toy models. With

@@ -1,11 +1,11 @@
-# Writes OUT, the .cc of experiments/run/build_info.h, if what it says has changed.
+# Writes OUT, the .cc of experiments/run/run_file.h, if what it says has changed.
 execute_process(COMMAND git -C ${SOURCE} describe --always --abbrev=12 --dirty
                 OUTPUT_VARIABLE revision OUTPUT_STRIP_TRAILING_WHITESPACE
                 ERROR_QUIET RESULT_VARIABLE failed)
 if(failed)
   set(revision unknown)
 endif()
-file(WRITE ${OUT}.new "#include \"experiments/run/build_info.h\"
+file(WRITE ${OUT}.new "#include \"experiments/run/run_file.h\"
 
 namespace banyan {
 

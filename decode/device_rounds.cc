@@ -9,23 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
-#include "core/model/device_round.h"
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
 #include "core/prob/draw_kind.h"
 #include "core/prob/round_plan.h"
 #include "core/prob/sampling_rule.h"
-#include "core/random/random_source.h"
-#include "decode/commit.h"
-#include "decode/lap.h"
-#include "decode/method.h"
-#include "decode/sequence.h"
-#include "decode/target_facts.h"
 #include "decode/target_rows.h"
 #include "drafters/drafter.h"
 #include "tree/draft_tree.h"

@@ -4,11 +4,9 @@
 #ifndef BANYAN_DECODE_DEVICE_ROUNDS_H_
 #define BANYAN_DECODE_DEVICE_ROUNDS_H_
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "core/base/clock.h"
+#include "core/base/common.h"
 #include "core/random/random_source.h"
-#include "decode/commit.h"
-#include "decode/lap.h"
 #include "decode/method.h"
 #include "decode/sequence.h"
 

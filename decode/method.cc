@@ -1,24 +1,9 @@
 #include "decode/method.h"
 
 #include <algorithm>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
-#include "core/base/params.h"
-#include "core/base/status_macros.h"
-#include "drafters/drafter.h"
-#include "tree/draft_tree.h"
 #include "tree/policies/catalogue.h"
-#include "tree/tree_policy.h"
-#include "tree/verdict.h"
-#include "verifiers/verifier.h"
 
 namespace banyan {
 namespace {

@@ -6,9 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"

@@ -2,17 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
-#include "decode/method.h"
-#include "decode/proof_texts.h"
+#include "core/base/common.h"
 
 namespace banyan {
 namespace {

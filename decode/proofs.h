@@ -17,6 +17,10 @@
 
 namespace banyan {
 
+// What scripts/proofs.py writes at build time of the sources as they are.
+extern const char* const kProofParts;   // lines of kind, name and hash
+extern const char* const kProofRecord;  // decode/proofs.txt
+
 // A verifier and the other part.
 struct ProofPair {
   std::string verifier;

@@ -3,22 +3,9 @@
 #include <cstddef>
 #include <memory>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
-#include "core/base/status_macros.h"
 #include "core/model/context.h"
 #include "core/model/model.h"
-#include "core/random/random_source.h"
-#include "decode/commit.h"
-#include "decode/lap.h"
-#include "decode/method.h"
-#include "decode/node_scores.h"
-#include "decode/sequence.h"
-#include "decode/target_facts.h"
 #include "decode/target_rows.h"
 #include "drafters/drafter.h"
 #include "drafters/drafting.h"

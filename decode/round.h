@@ -4,11 +4,9 @@
 
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/clock.h"
+#include "core/base/common.h"
 #include "core/random/random_source.h"
-#include "decode/commit.h"
-#include "decode/lap.h"
 #include "decode/method.h"
 #include "decode/sequence.h"
 

@@ -1,17 +1,6 @@
 #include "decode/round_engine.h"
 
-#include <utility>
-
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "core/base/status_macros.h"
-#include "core/random/random_source.h"
-#include "decode/commit.h"
 #include "decode/device_rounds.h"
-#include "decode/lap.h"
-#include "decode/method.h"
-#include "decode/round.h"
-#include "decode/sequence.h"
 
 namespace banyan {
 

@@ -7,9 +7,8 @@
 #include <memory>
 #include <utility>
 
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "core/base/clock.h"
+#include "core/base/common.h"
 #include "core/random/random_source.h"
 #include "decode/method.h"
 #include "decode/round.h"

@@ -2,51 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <memory>
 #include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "core/base/catalogue.h"
-#include "core/base/params.h"
-#include "core/base/status_macros.h"
-#include "drafters/composed/cascade/cascade.h"
-#include "drafters/composed/hybrid/hybrid.h"
-#include "drafters/composed/or_else/or_else.h"
-#include "drafters/composed/relay/relay.h"
 #include "drafters/draft_vocabulary.h"
-#include "drafters/drafter.h"
-#include "drafters/heads/eagle/eagle.h"
-#include "drafters/heads/medusa/medusa.h"
-#include "drafters/heads/pass/pass.h"
-#include "drafters/models/common_tokens/common_tokens.h"
-#include "drafters/models/retokenized/retokenized.h"
-#include "drafters/models/small_model/small_model.h"
-#include "drafters/row.h"
-#include "drafters/target/early_exit/early_exit.h"
-#include "drafters/target/lookahead/lookahead.h"
-#include "drafters/target/skip/skip.h"
-#include "drafters/target/triforce/triforce.h"
-#include "drafters/text/bigram/bigram.h"
-#include "drafters/text/copy/copy.h"
-#include "drafters/text/ngram/ngram.h"
-#include "drafters/text/random/random.h"
-#include "drafters/text/recycling/recycling.h"
-#include "drafters/text/reference/reference.h"
-#include "drafters/text/rest/rest.h"
-#include "drafters/text/sam/sam.h"
-#include "drafters/text/suffix/suffix.h"
-#include "drafters/text/trie/trie.h"
-#include "drafters/text/unigram/unigram.h"
-#include "drafters/workbench.h"
+#include "drafters/rows.h"
 
 namespace banyan {
 

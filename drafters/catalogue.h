@@ -7,9 +7,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "drafters/drafter.h"
 #include "drafters/row.h"

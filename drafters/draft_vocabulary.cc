@@ -4,27 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
-#include <optional>
-#include <string>
 #include <system_error>
-#include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "core/base/keys.h"
-#include "core/base/params.h"
-#include "core/base/read_file.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
-#include "core/json/json_at.h"
+#include "core/base/input_files.h"
 #include "core/json/json_value.h"
-#include "core/tokenizer/token_names.h"
-#include "core/tokenizer/tokenizer.h"
-#include "drafters/workbench.h"
+#include "core/tokenizer/vocabulary.h"
 
 namespace banyan {
 namespace {

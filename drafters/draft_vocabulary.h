@@ -5,7 +5,7 @@
 //
 //   {"tokenizer": "0123456789abcdef", "vocab_size": 49152, "tokens": [0, 2, 7]}
 //
-// `tokenizer` is the name of the tokenizer's tokens (token_names.h), or empty
+// `tokenizer` is the name of the tokenizer's tokens (vocabulary.h), or empty
 // where the model has none. Proposals are 0 everywhere else, so any list keeps
 // a method exact (FR-Spec, arXiv:2502.14856).
 #ifndef BANYAN_DRAFTERS_DRAFT_VOCABULARY_H_
@@ -18,9 +18,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "core/base/keys.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/tokenizer/tokenizer.h"

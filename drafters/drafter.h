@@ -16,13 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
-#include "core/model/device_round.h"
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"

@@ -5,23 +5,10 @@
 #include <cstdint>
 #include <limits>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/base/purpose.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
-#include "core/model/context.h"
+#include "core/base/draw_math.h"
 #include "core/prob/distribution.h"
-#include "core/random/random_source.h"
-#include "drafters/drafter.h"
-#include "tree/draft_tree.h"
-#include "tree/tree_policy.h"
-#include "tree/trunk_tree.h"
 
 namespace banyan {
 

@@ -7,13 +7,10 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "core/base/keys.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "drafters/drafter.h"
-#include "drafters/heads/head_doctor.h"
-#include "drafters/heads/head_growth.h"
+#include "drafters/head_tools.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 

@@ -1,28 +1,30 @@
 #include "drafters/workbench.h"
 
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
+#include <filesystem>
+#include <system_error>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "core/base/check.h"
-#include "core/base/keys.h"
-#include "core/base/nearest.h"
-#include "core/base/params.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
-#include "core/model/model.h"
-#include "core/prob/sampling_rule.h"
-#include "core/tokenizer/token_difference.h"
-#include "core/tokenizer/tokenizer.h"
-#include "core/tokenizer/vocabulary_map.h"
+#include "core/base/messages.h"
 #include "drafters/drafter.h"
 
 namespace banyan {
+
+Assets::Id Assets::IdOf(std::type_index type, const AssetKey& key) {
+  std::error_code error;
+  const std::filesystem::path place =
+      std::filesystem::canonical(key.path, error);
+  // What is not there has one spelling; whoever opens it says what is wrong.
+  return {type, error ? key.path : place.string(), key.about, key.owner};
+}
+
+absl::Status RequireDirectory(absl::string_view what,
+                              const std::string& directory) {
+  std::error_code error;
+  if (std::filesystem::is_directory(directory, error)) return absl::OkStatus();
+  return absl::NotFoundError(
+      absl::StrCat(what, ": '", directory, "' is not a directory"));
+}
+
 namespace {
 
 constexpr char kModel[] = "model";  // the key of those that are open

@@ -1,5 +1,5 @@
 // The program `banyan` has the project's parts alone.
-#include "experiments/commands/parts.h"
+#include "experiments/commands/program.h"
 
 namespace banyan {
 

@@ -6,14 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "core/base/nearest.h"
-#include "core/base/read_file.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
+#include "core/base/input_files.h"
+#include "core/base/messages.h"
 #include "tree/paths_reader.h"
 
 namespace banyan {

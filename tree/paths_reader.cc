@@ -8,9 +8,7 @@
 #include <utility>
 #include <variant>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "core/json/json_reader.h"
 

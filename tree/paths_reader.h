@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 #include "core/json/json_reader.h"
 
 namespace banyan {

@@ -4,10 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 #include "core/text/columns.h"
 #include "tree/draft_tree.h"
 #include "tree/render_nodes.h"

@@ -4,10 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "tree/draft_tree.h"
 #include "tree/optimize/shape.h"
 #include "tree/render.h"

@@ -4,12 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 #include "core/text/columns.h"
-#include "core/text/palette.h"
-#include "core/text/xml.h"
+#include "core/text/drawing.h"
 #include "tree/render.h"
 #include "tree/render_nodes.h"
 

@@ -17,15 +17,13 @@
 // The other half of the paper, the fallback, is a policy: adaptive_chain with
 // `on_low: stop_before` stops where the drafter's largest mass is below the
 // threshold, and the token there is the target's.
-#include "verifiers/bild.h"
-
 #include <cmath>
 #include <memory>
 
-#include "core/base/keys.h"
+#include "core/base/params.h"
 #include "core/prob/distribution.h"
 #include "verifiers/longest_path.h"
-#include "verifiers/row.h"
+#include "verifiers/rows.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {

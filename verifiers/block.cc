@@ -14,21 +14,19 @@
 // chain may end in a dropped draw: its node then has a restricted Q, whose
 // missing mass is a token the target never emits, and counts as i < g. A node
 // without draws is h_g: with Q = 0 the formula gives A = p_g, h = p_g.
-#include "verifiers/block.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <vector>
 
 #include "core/base/params.h"
+#include "core/prob/distribution.h"
 #include "core/prob/residual.h"
-#include "core/prob/row_source.h"
 #include "core/random/random_source.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
-#include "verifiers/row.h"
+#include "verifiers/rows.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {

@@ -32,16 +32,14 @@
 // What it costs. The output distribution is no longer the target's. The text
 // may be unlikely as a whole, since an accepted token becomes context. The
 // metric log_probability shows how much likelihood was lost.
-#include "verifiers/blockwise.h"
-
 #include <cstdlib>
 #include <memory>
 
-#include "core/base/keys.h"
+#include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "verifiers/longest_path.h"
-#include "verifiers/row.h"
+#include "verifiers/rows.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {

@@ -1,31 +1,8 @@
 #include "verifiers/catalogue.h"
 
-#include <memory>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
-#include "core/base/catalogue.h"
-#include "core/base/params.h"
-#include "core/base/status_macros.h"
-#include "verifiers/bild.h"
-#include "verifiers/block.h"
-#include "verifiers/blockwise.h"
-#include "verifiers/greedy.h"
-#include "verifiers/k_seq.h"
-#include "verifiers/lenience.h"
-#include "verifiers/leviathan.h"
-#include "verifiers/match.h"
-#include "verifiers/multi_round.h"
-#include "verifiers/point_mass.h"
-#include "verifiers/rejection.h"
-#include "verifiers/row.h"
-#include "verifiers/top_beta.h"
-#include "verifiers/traversal.h"
-#include "verifiers/typical.h"
-#include "verifiers/verifier.h"
-#include "verifiers/without_replacement.h"
+#include "verifiers/rows.h"
 
 namespace banyan {
 namespace {

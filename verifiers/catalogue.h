@@ -4,8 +4,7 @@
 
 #include <memory>
 
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "verifiers/row.h"
 #include "verifiers/verifier.h"

@@ -6,7 +6,7 @@
 // argmax is the token after the path.
 //
 // On a chain of heads this is blockwise parallel decoding (Stern et al. 2018,
-// arXiv 1811.03115), as it stands before its lossy rules (blockwise.h): the
+// arXiv 1811.03115), as it stands before its lossy rules (rows.h): the
 // longest prefix of guesses that are the target's argmax, checked in the pass
 // that makes the next ones.
 //
@@ -14,18 +14,16 @@
 //
 // At another temperature this would emit argmax tokens where a draw is asked
 // for, so the decoder refuses it there.
-#include "verifiers/greedy.h"
-
 #include <memory>
 
 #include "core/base/params.h"
 #include "core/base/token.h"
-#include "core/prob/row_source.h"
+#include "core/prob/distribution.h"
 #include "core/random/random_source.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
-#include "verifiers/row.h"
+#include "verifiers/rows.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {

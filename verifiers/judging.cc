@@ -1,16 +1,6 @@
 #include "verifiers/judging.h"
 
-#include <vector>
-
-#include "absl/functional/function_ref.h"
 #include "core/base/check.h"
-#include "core/base/token.h"
-#include "core/prob/distribution.h"
-#include "core/prob/residual.h"
-#include "core/prob/row_source.h"
-#include "core/random/random_source.h"
-#include "tree/draft_tree.h"
-#include "tree/verdict.h"
 
 namespace banyan {
 

@@ -8,7 +8,6 @@
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "core/prob/residual.h"
-#include "core/prob/row_source.h"
 #include "core/random/random_source.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"

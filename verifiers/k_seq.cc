@@ -19,8 +19,6 @@
 // accepted and the residual is p. Dropped draws are refused rounds. Then q is
 // the restricted distribution: its missing mass is a token the target never
 // emits.
-#include "verifiers/k_seq.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -28,16 +26,15 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/lanes.h"
+#include "core/base/draw_math.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
-#include "core/prob/row_source.h"
 #include "core/random/random_source.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
-#include "verifiers/row.h"
+#include "verifiers/rows.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {

@@ -13,19 +13,16 @@
 //     verification.
 //
 // l = 1 is multi-round verification, and greedy up to ties.
-#include "verifiers/lenience.h"
-
 #include <memory>
 
-#include "core/base/keys.h"
+#include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
-#include "core/prob/row_source.h"
 #include "core/random/random_source.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
-#include "verifiers/row.h"
+#include "verifiers/rows.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {

@@ -11,17 +11,15 @@
 // and by correction with (1 - sum min(p, q)) pos(p - q)(x) / sum pos(p - q);
 // both factors in front are equal, so the sum is min(p, q)(x) + pos(p - q)(x) =
 // p(x).
-#include "verifiers/leviathan.h"
-
 #include <memory>
 
 #include "core/base/params.h"
-#include "core/prob/row_source.h"
+#include "core/prob/distribution.h"
 #include "core/random/random_source.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
-#include "verifiers/row.h"
+#include "verifiers/rows.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {

@@ -3,18 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <utility>
 #include <vector>
 
-#include "core/base/token.h"
-#include "core/prob/distribution.h"
-#include "core/prob/row_source.h"
-#include "core/random/random_source.h"
 #include "tree/derive.h"
-#include "tree/draft_tree.h"
-#include "tree/verdict.h"
 #include "verifiers/judging.h"
-#include "verifiers/verifier.h"
 
 namespace banyan {
 namespace {

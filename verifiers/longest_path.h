@@ -6,10 +6,9 @@
 #include <functional>
 #include <utility>
 
-#include "core/base/keys.h"
+#include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
-#include "core/prob/row_source.h"
 #include "core/random/random_source.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"

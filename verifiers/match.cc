@@ -11,18 +11,16 @@
 // candidates it is the best there is.
 //
 // Also known as naive or sampled-target verification.
-#include "verifiers/match.h"
-
 #include <memory>
 
 #include "core/base/params.h"
 #include "core/base/token.h"
-#include "core/prob/row_source.h"
+#include "core/prob/distribution.h"
 #include "core/random/random_source.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
-#include "verifiers/row.h"
+#include "verifiers/rows.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {

@@ -23,22 +23,20 @@
 // without replacement are refused: each q was made from the draws before it, so
 // in another order the draw is not one from that q
 // (configs/exact/controls/shuffled_without_replacement.yaml shows the bias).
-#include "verifiers/multi_round.h"
-
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "core/base/keys.h"
-#include "core/base/purpose.h"
-#include "core/prob/row_source.h"
+#include "core/base/draw_math.h"
+#include "core/base/params.h"
+#include "core/prob/distribution.h"
 #include "core/random/random_source.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
-#include "verifiers/row.h"
+#include "verifiers/rows.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {

@@ -9,20 +9,17 @@
 // and EAGLE-3. Its output distribution and its acceptance, sum over children of
 // p(x), are those of match. It needs one coin per candidate instead of one draw
 // per node.
-#include "verifiers/point_mass.h"
-
 #include <memory>
 
 #include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "core/prob/residual.h"
-#include "core/prob/row_source.h"
 #include "core/random/random_source.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
-#include "verifiers/row.h"
+#include "verifiers/rows.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {

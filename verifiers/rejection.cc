@@ -30,8 +30,6 @@
 // so a token of p that is always dropped has q = 0. Where p is one-hot, as at
 // temperature 0, M is 1 / q of its token, which is always accepted: there, and
 // where p = q, this is speculative sampling.
-#include "verifiers/rejection.h"
-
 #include <algorithm>
 #include <memory>
 
@@ -39,12 +37,11 @@
 #include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
-#include "core/prob/row_source.h"
 #include "core/random/random_source.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
-#include "verifiers/row.h"
+#include "verifiers/rows.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {

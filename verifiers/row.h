@@ -7,9 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "core/base/keys.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "verifiers/verifier.h"
 

@@ -14,16 +14,14 @@
 // temperature 1, deterministic draws and `next: argmax` do the same; with
 // `beta: 1` that is greedy decoding, ties aside. At temperature 0 the target
 // distribution is one-hot, and this is greedy verification.
-#include "verifiers/top_beta.h"
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
 
-#include "core/base/keys.h"
+#include "core/base/params.h"
 #include "core/prob/distribution.h"
 #include "verifiers/longest_path.h"
-#include "verifiers/row.h"
+#include "verifiers/rows.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {

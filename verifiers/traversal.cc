@@ -17,22 +17,20 @@
 // gives a = 0 below the root; at the root it is rounding, and M stays. Draws
 // shared by cousins are refused by the decoder: their coins are no longer
 // independent of the sibling subtrees already judged.
-#include "verifiers/traversal.h"
-
 #include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "core/base/params.h"
 #include "core/base/token.h"
+#include "core/prob/distribution.h"
 #include "core/prob/residual.h"
-#include "core/prob/row_source.h"
 #include "core/random/random_source.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
-#include "verifiers/row.h"
+#include "verifiers/rows.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {

@@ -12,17 +12,15 @@
 // What it costs. The output depends on the tree. Its distance from the target
 // distribution grows with the number of candidates, and a higher temperature
 // raises acceptance. `banyan exact` gives the distance on a table.
-#include "verifiers/typical.h"
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
 
-#include "core/base/keys.h"
+#include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "verifiers/longest_path.h"
-#include "verifiers/row.h"
+#include "verifiers/rows.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {

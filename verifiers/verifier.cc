@@ -2,11 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "tree/draft_tree.h"
-
 namespace banyan {
 namespace {
 

@@ -11,17 +11,15 @@
 // draws, most of all at low temperature, where independent draws are mostly
 // duplicates. When the draws cover the drafter's support, cur is then the final
 // residual.
-#include "verifiers/without_replacement.h"
-
 #include <memory>
 
 #include "core/base/params.h"
-#include "core/prob/row_source.h"
+#include "core/prob/distribution.h"
 #include "core/random/random_source.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
-#include "verifiers/row.h"
+#include "verifiers/rows.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {

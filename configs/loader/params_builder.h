@@ -2,7 +2,7 @@
 //
 // yaml-cpp's own document tree drops repeated keys and expands nothing within
 // bounds; its events show everything as it was written, so the checks that
-// loader.h promises are made here. After the first fault all further events are
+// yaml.h promises are made here. After the first fault all further events are
 // ignored.
 #ifndef BANYAN_CONFIGS_LOADER_PARAMS_BUILDER_H_
 #define BANYAN_CONFIGS_LOADER_PARAMS_BUILDER_H_
@@ -18,12 +18,25 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 
 namespace banyan {
+
+// What must hold of a text before yaml-cpp may see it.
+//
+// yaml-cpp 0.7 takes a byte 0x04 for the end of the file, guesses UTF-16 from
+// zero bytes, does not take a lone carriage return for a line end, and skips a
+// line at the file's start that begins with '%', whatever it says: each would
+// silently change what the file says. Such files are refused here.
+
+bool IsUtf8(absl::string_view text);
+
+// OK if `text` is UTF-8 without control characters other than tab, line feed
+// and carriage return before a line feed, and opens with no '%' line; else an
+// error at the first fault.
+absl::Status CheckText(absl::string_view text,
+                       const std::shared_ptr<const std::string>& file);
 
 class ParamsBuilder : public YAML::EventHandler {
  public:

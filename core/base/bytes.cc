@@ -1,11 +1,5 @@
 #include "core/base/bytes.h"
 
-#include <cstddef>
-#include <cstdint>
-
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "core/base/check.h"
 
 namespace banyan {

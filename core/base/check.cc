@@ -3,8 +3,6 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "absl/strings/string_view.h"
-
 namespace banyan {
 
 void CheckFailed(absl::string_view what, const char* file, int line) {

@@ -1,13 +1,15 @@
-// Clock: where time comes from. Passed to what measures; nothing else knows the
-// time.
+// Where time comes from, and how long the steps of a round take.
 #ifndef BANYAN_CORE_BASE_CLOCK_H_
 #define BANYAN_CORE_BASE_CLOCK_H_
 
 #include <chrono>
 #include <cstdint>
+#include <utility>
 
 namespace banyan {
 
+// Clock: where time comes from. Passed to what measures; nothing else knows the
+// time.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -22,6 +24,22 @@ class SteadyClock : public Clock {
                std::chrono::steady_clock::now().time_since_epoch())
         .count();
   }
+};
+
+// Times of what follows each other.
+
+// Nanoseconds since the last call, or since it was made.
+class Lap {
+ public:
+  explicit Lap(const Clock& clock) : clock_(clock), last_(clock.NowNs()) {}
+  std::int64_t operator()() {
+    const std::int64_t now = clock_.NowNs();
+    return now - std::exchange(last_, now);
+  }
+
+ private:
+  const Clock& clock_;
+  std::int64_t last_;
 };
 
 }  // namespace banyan

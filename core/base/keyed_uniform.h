@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "core/base/law_math.h"
+#include "core/base/draw_math.h"
 
 namespace banyan {
 

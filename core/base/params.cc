@@ -1,20 +1,7 @@
 #include "core/base/params.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <filesystem>
-#include <map>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "absl/status/status.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "core/base/nearest.h"
 
 namespace banyan {
 namespace {

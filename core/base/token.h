@@ -2,6 +2,7 @@
 #ifndef BANYAN_CORE_BASE_TOKEN_H_
 #define BANYAN_CORE_BASE_TOKEN_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -45,6 +46,12 @@ struct TokenBatch {
     parents.push_back(parent);
   }
 };
+
+// How long a token's text may be.
+
+// The most bytes of a token that is searched for at every place of a text, or
+// split at every place of its own. Published tokens have up to some 256.
+inline constexpr std::size_t kMaxTokenBytes = 1024;
 
 }  // namespace banyan
 

@@ -14,7 +14,7 @@ namespace banyan {
 // kQ8    Blocks of 32 neighbours in a row: w = scale * q with q a whole number
 //        in [-127, 127] and scale a bfloat16, the block's largest magnitude
 //        over 127, rounded up. A product with kQ8 also quantises the
-//        activations (core/ops/linear.h).
+//        activations (core/ops/weight.h).
 enum class WeightFormat { kF32, kBf16, kQ8 };
 
 // "f32", "bf16" or "q8".

@@ -1,42 +1,14 @@
 #include "core/checkpoint/checkpoint.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <memory>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/base/counted.h"
-#include "core/base/errors.h"
-#include "core/base/quoted_name.h"
-#include "core/base/status_macros.h"
 #include "core/base/weight_format.h"
-#include "core/checkpoint/architecture.h"
-#include "core/checkpoint/checkpoint_files.h"
-#include "core/checkpoint/config_reader.h"
-#include "core/checkpoint/families/catalogue.h"
-#include "core/checkpoint/families/common.h"
-#include "core/checkpoint/stored_tensor.h"
-#include "core/checkpoint/tensor_file.h"
-#include "core/checkpoint/weight_rows.h"
 #include "core/gguf/gguf_file.h"
 #include "core/gguf/model_text.h"
-#include "core/pack/pack_file.h"
 
 namespace banyan {
 namespace {

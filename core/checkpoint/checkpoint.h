@@ -16,17 +16,12 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "core/base/errors.h"
+#include "core/base/common.h"
+#include "core/base/messages.h"
 #include "core/checkpoint/architecture.h"
-#include "core/checkpoint/checkpoint_files.h"
-#include "core/checkpoint/config_reader.h"
-#include "core/checkpoint/families/common.h"
-#include "core/checkpoint/packed_data.h"
+#include "core/checkpoint/families/families.h"
 #include "core/checkpoint/stored_tensor.h"
+#include "core/checkpoint/tensor_file.h"
 #include "core/checkpoint/weight_rows.h"
 #include "core/pack/pack_file.h"
 

@@ -1,18 +1,29 @@
 // Stored numbers as f32, exactly: every F16 and BF16 number is an f32 number,
-// and what blocks stand for is computed in f32 (weight_blocks.h).
+// and what blocks stand for is computed in f32.
 // Whoever reads a weight reads it here, so here it is seen whether it is a
 // number.
 #ifndef BANYAN_CORE_CHECKPOINT_WEIGHT_ROWS_H_
 #define BANYAN_CORE_CHECKPOINT_WEIGHT_ROWS_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "core/base/number_rows.h"
 #include "core/base/weight_format.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/stored_tensor.h"
 
 namespace banyan {
+
+// Numbers stored in blocks that share their scales, as GGUF files have them.
+
+// Writes the numbers of `count` / DTypeBlock(dtype) whole blocks to `out`, in
+// float32 and in the order of operations that the format's own library has: a
+// scale times its own scale first, then the number, then the offset. Returns
+// whether all are finite. Requires a type of blocks.
+bool FloatsFromBlocks(DType dtype, const std::byte* from, std::size_t count,
+                      float* out);
 
 // The f32 number equal to the F16 or BF16 number with these bits; infinities
 // and NaNs keep sign and payload.

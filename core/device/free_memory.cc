@@ -1,9 +1,7 @@
 #include "core/device/free_memory.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <fstream>
-#include <optional>
 #include <string>
 
 namespace banyan {

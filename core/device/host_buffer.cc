@@ -2,14 +2,10 @@
 
 #include <sys/mman.h>
 
-#include <cstddef>
 #include <limits>
-#include <memory>
 
 #include "absl/memory/memory.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
+#include "core/base/common.h"
 
 namespace banyan {
 namespace {

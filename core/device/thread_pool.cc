@@ -2,14 +2,8 @@
 
 #include <sched.h>
 
-#include <atomic>
-#include <cstdint>
-#include <exception>
-#include <mutex>
-#include <thread>
 #include <utility>
 
-#include "absl/functional/function_ref.h"
 #include "core/base/check.h"
 
 namespace banyan {

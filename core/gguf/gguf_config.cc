@@ -1,5 +1,3 @@
-#include "core/gguf/gguf_config.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -11,18 +9,13 @@
 #include <variant>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "core/base/dtype.h"
-#include "core/base/nearest.h"
-#include "core/base/quoted_name.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
+#include "core/base/messages.h"
+#include "core/base/number_rows.h"
 #include "core/gguf/gguf_file.h"
 #include "core/gguf/gguf_keys.h"
-#include "core/gguf/gguf_unread_keys.h"
+#include "core/gguf/model_text.h"
 #include "core/json/json_value.h"
 
 namespace banyan {
@@ -32,7 +25,7 @@ constexpr char kEmbedding[] = "token_embd.weight";
 constexpr char kHead[] = "output.weight";
 constexpr char kHeadSize[] = "the size of a head";
 
-struct Name {
+struct KeyName {
   absl::string_view in_file;
   absl::string_view in_family;
 };
@@ -42,28 +35,29 @@ struct Family {
   absl::string_view class_name;
   bool pairs_rows;  // of queries and keys
   absl::string_view layer;
-  std::vector<Name> whole;      // outside the layers
-  std::vector<Name> in_layers;  // without `.weight` or `.bias`
-  bool turns = false;           // its matrices' columns are rows
+  std::vector<KeyName> whole;      // outside the layers
+  std::vector<KeyName> in_layers;  // without `.weight` or `.bias`
+  bool turns = false;              // its matrices' columns are rows
 };
 
 const std::vector<Family>& Families() {
   static const auto& families = *new std::vector<Family>([] {
-    const std::vector<Name> whole = {
+    const std::vector<KeyName> whole = {
         {kEmbedding, "model.embed_tokens.weight"},
         {"output_norm.weight", "model.norm.weight"},
         {kHead, "lm_head.weight"}};
-    const std::vector<Name> layers = {{"attn_norm", "input_layernorm"},
-                                      {"attn_q", "self_attn.q_proj"},
-                                      {"attn_k", "self_attn.k_proj"},
-                                      {"attn_v", "self_attn.v_proj"},
-                                      {"attn_output", "self_attn.o_proj"},
-                                      {"attn_q_norm", "self_attn.q_norm"},
-                                      {"attn_k_norm", "self_attn.k_norm"},
-                                      {"ffn_norm", "post_attention_layernorm"},
-                                      {"ffn_gate", "mlp.gate_proj"},
-                                      {"ffn_up", "mlp.up_proj"},
-                                      {"ffn_down", "mlp.down_proj"}};
+    const std::vector<KeyName> layers = {
+        {"attn_norm", "input_layernorm"},
+        {"attn_q", "self_attn.q_proj"},
+        {"attn_k", "self_attn.k_proj"},
+        {"attn_v", "self_attn.v_proj"},
+        {"attn_output", "self_attn.o_proj"},
+        {"attn_q_norm", "self_attn.q_norm"},
+        {"attn_k_norm", "self_attn.k_norm"},
+        {"ffn_norm", "post_attention_layernorm"},
+        {"ffn_gate", "mlp.gate_proj"},
+        {"ffn_up", "mlp.up_proj"},
+        {"ffn_down", "mlp.down_proj"}};
     const absl::string_view layer = "model.layers.";
     return std::vector<Family>{
         {"llama", "LlamaForCausalLM", true, layer, whole, layers},
@@ -330,7 +324,7 @@ GgufPlace PlaceOf(const Gguf& contents, absl::string_view tensor) {
   const Family* family = FamilyOf(contents);
   GgufPlace place = {.name = std::string(tensor)};
   if (family == nullptr) return place;
-  for (const Name& name : family->whole)
+  for (const KeyName& name : family->whole)
     if (name.in_file == tensor) place.name = std::string(name.in_family);
   absl::string_view rest = tensor;
   if (!absl::ConsumePrefix(&rest, "blk.")) return place;
@@ -339,7 +333,7 @@ GgufPlace PlaceOf(const Gguf& contents, absl::string_view tensor) {
   if (number.size() + 1 + ending.size() > rest.size()) return place;
   const absl::string_view part = rest.substr(
       number.size() + 1, rest.size() - number.size() - 1 - ending.size());
-  for (const Name& name : family->in_layers) {
+  for (const KeyName& name : family->in_layers) {
     if (name.in_file != part) continue;
     place.name =
         absl::StrCat(family->layer, number, ".", name.in_family, ending);

@@ -2,30 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <functional>
 #include <limits>
-#include <map>
 #include <optional>
-#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <variant>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "core/base/dtype.h"
-#include "core/base/quoted_name.h"
-#include "core/base/status_macros.h"
+#include "core/base/messages.h"
 
 namespace banyan {
 namespace {

@@ -18,10 +18,8 @@
 #include <variant>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "core/base/dtype.h"
+#include "core/base/common.h"
+#include "core/base/number_rows.h"
 
 namespace banyan {
 

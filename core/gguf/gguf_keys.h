@@ -1,4 +1,4 @@
-// Reading a GGUF file's keys one by one.
+// Reads a GGUF file's keys one by one, and refuses those that it cannot honour.
 #ifndef BANYAN_CORE_GGUF_GGUF_KEYS_H_
 #define BANYAN_CORE_GGUF_GGUF_KEYS_H_
 
@@ -7,12 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
-#include "core/base/errors.h"
+#include "core/base/common.h"
+#include "core/base/messages.h"
 #include "core/gguf/gguf_file.h"
 
 namespace banyan {
+
+// Reading a GGUF file's keys one by one.
 
 // Keeps all errors, "FILE: key: expected ..., found ...", and gives them at the
 // end; what is wrong reads as its fallback, as 0 or as nothing.
@@ -48,6 +49,14 @@ class GgufKeys {
   std::string file_;
   Errors errors_;
 };
+
+// Keys of a GGUF file that change what a model computes and are not read here.
+
+// Refuses each of them by name, unless it has a value with which the model is
+// the same as without the key. A key that is not known changes nothing. `head`
+// is the size of an attention head, `context` the most tokens of a text.
+void RefuseUnreadKeys(absl::string_view architecture, std::int64_t head,
+                      std::int64_t context, GgufKeys& in);
 
 }  // namespace banyan
 

@@ -1,5 +1,3 @@
-#include "core/gguf/gguf_tokenizer.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -9,17 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
-#include "core/base/flat_map.h"
-#include "core/base/nearest.h"
-#include "core/base/quoted_name.h"
-#include "core/base/status_macros.h"
-#include "core/base/token_bytes.h"
+#include "core/base/common.h"
+#include "core/base/messages.h"
+#include "core/base/token.h"
 #include "core/gguf/gguf_file.h"
 #include "core/gguf/gguf_keys.h"
+#include "core/gguf/model_text.h"
+#include "core/json/flat_map.h"
 #include "core/json/json_value.h"
 
 namespace banyan {

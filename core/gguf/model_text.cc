@@ -1,22 +1,9 @@
 #include "core/gguf/model_text.h"
 
-#include <cstddef>
 #include <memory>
-#include <string>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "core/base/mapped_file.h"
-#include "core/base/read_file.h"
-#include "core/base/status_macros.h"
-#include "core/gguf/gguf_config.h"
-#include "core/gguf/gguf_file.h"
-#include "core/gguf/gguf_tokenizer.h"
-#include "core/json/json_value.h"
+#include "core/base/input_files.h"
 #include "core/pack/pack_file.h"
 
 namespace banyan {

@@ -1,27 +1,112 @@
 #include "core/json/json_reader.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "absl/hash/hash.h"
-#include "absl/status/status.h"
 #include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "core/base/flat_map.h"
-#include "core/base/params.h"
-#include "core/json/json_fault.h"
-#include "core/json/json_tokens.h"
+#include "core/json/flat_map.h"
 
 namespace banyan {
+
+namespace {
+
+std::string Quoted(absl::string_view text) {
+  return absl::StrCat("'", absl::CHexEscape(text), "'");
+}
+
+bool IsAscii(char byte) { return static_cast<unsigned char>(byte) < 0x80; }
+
+// A name, a number or a single sign, as it stands there.
+std::string FoundAt(absl::string_view text, std::size_t begin) {
+  constexpr std::size_t kShown = 40;
+  constexpr absl::string_view kWord =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-.";
+  if (begin >= text.size()) return "the end";
+  if (text[begin] == '"') return "a text";
+  const std::size_t end =
+      std::min(text.find_first_not_of(kWord, begin), text.size());
+  return Quoted(
+      text.substr(begin, std::clamp(end - begin, std::size_t{1}, kShown)));
+}
+
+// Where a text between quotes goes wrong, `stopped` being the offset of the
+// first byte that it cannot have.
+JsonFault FaultWithin(absl::string_view text, std::size_t begin,
+                      std::size_t stopped) {
+  if (stopped >= text.size())
+    return {begin, "expected a closing quote for this text, found the end"};
+  const auto fault = [text](std::size_t at, absl::string_view words) {
+    return JsonFault{at, absl::StrCat(words, Quoted(text.substr(at, 1)))};
+  };
+  if (static_cast<unsigned char>(text[stopped]) < ' ')
+    return fault(stopped,
+                 "expected a closing quote or an escape, found the control "
+                 "character ");
+  const absl::string_view before = text.substr(begin, stopped - begin);
+  const std::size_t backslashes =
+      before.size() - 1 - before.find_last_not_of('\\');
+  const bool is_whole = IsAscii(text[stopped]) && IsAscii(before.back());
+  if (backslashes % 2 == 0 && !is_whole) {
+    // A character that ends too early is at fault, not what follows it.
+    if (IsAscii(text[stopped]))
+      while ((text[--stopped] & 0xC0) == 0x80) continue;
+    return fault(stopped, "expected UTF-8, found the byte ");
+  }
+  const std::size_t escape = begin + before.rfind('\\');
+  return {
+      escape,
+      absl::StrCat("expected an escape that JSON has, found '\\",
+                   absl::CHexEscape(text.substr(escape + 1, stopped - escape)),
+                   "'")};
+}
+
+}  // namespace
+
+std::string Shortened(absl::string_view text, std::size_t limit) {
+  const bool is_cut = text.size() > limit;
+  while (is_cut && limit > 0 && (text[limit] & 0xC0) == 0x80) --limit;
+  return absl::StrCat(text.substr(0, limit), is_cut ? "..." : "");
+}
+
+JsonFault FindJsonFault(absl::string_view text, std::size_t begin,
+                        std::size_t stopped, const JsonExpected& expected) {
+  if (expected.is_text && begin < text.size() && text[begin] == '"')
+    return FaultWithin(text, begin, stopped);
+  return {begin, absl::StrCat("expected ", expected.words, ", found ",
+                              FoundAt(text, begin))};
+}
+
+std::size_t JsonTextEnd(absl::string_view text, std::size_t at) {
+  for (++at; text[at] != '"'; ++at)
+    if (text[at] == '\\') ++at;
+  return at + 1;
+}
+
+std::size_t JsonNumberEnd(absl::string_view text, std::size_t at) {
+  const auto next = [&] { return at < text.size() ? text[at] : '\0'; };
+  const auto skip_digits = [&] {
+    while (next() >= '0' && next() <= '9') ++at;
+  };
+  if (next() == '-') ++at;
+  if (next() == '0')
+    ++at;
+  else
+    skip_digits();
+  if (next() == '.') {
+    ++at;
+    skip_digits();
+  }
+  if (next() == 'e' || next() == 'E') {
+    ++at;
+    if (next() == '+' || next() == '-') ++at;
+    skip_digits();
+  }
+  return at;
+}
+
 namespace {
 
 // Real files nest a handful of levels, and what walks a tree may recurse.

@@ -6,8 +6,8 @@
 // of a double, what is not UTF-8, a key that its object has already, and more
 // than 64 levels of lists and objects. A byte order mark is passed over.
 //
-// Who wants a tree takes core/json/json_at.h; events are for texts that are too
-// large for one, and for values whose places in the text are to be told.
+// Who wants a tree takes core/json/json_value.h; events are for texts that are
+// too large for one, and for values whose places in the text are to be told.
 #ifndef BANYAN_CORE_JSON_JSON_READER_H_
 #define BANYAN_CORE_JSON_JSON_READER_H_
 
@@ -17,11 +17,51 @@
 #include <string>
 #include <variant>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 
 namespace banyan {
+
+// JsonFault: where and why a text is not JSON. The messages of the JSON library
+// are meant for programmers.
+
+// The text, cut after some `limit` bytes if it is longer, never within a
+// character. Requires UTF-8.
+std::string Shortened(absl::string_view text, std::size_t limit);
+
+// What might have come in the place of the fault.
+struct JsonExpected {
+  absl::string_view words;
+  bool is_text = false;  // a text is one of them
+};
+
+struct JsonFault {
+  std::size_t offset = 0;  // in the text
+  std::string message;     // "expected ..., found ..."
+};
+
+// Returns the fault of the token that begins at `begin`. Reading stopped at
+// `stopped`, which is after `begin` if the token is a text between quotes.
+JsonFault FindJsonFault(absl::string_view text, std::size_t begin,
+                        std::size_t stopped, const JsonExpected& expected);
+
+// Where the tokens of JSON begin and end. The library that reads them does not
+// tell.
+
+inline bool IsJsonSpace(char byte) {
+  return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
+}
+
+// The offset of the first byte from `at` on that is no space, or the end.
+inline std::size_t SkipJsonSpace(absl::string_view text, std::size_t at) {
+  while (at < text.size() && IsJsonSpace(text[at])) ++at;
+  return at;
+}
+
+// The ends of a text between quotes and of a number that begin at `at`. Require
+// that the library has found them to be without fault.
+std::size_t JsonTextEnd(absl::string_view text, std::size_t at);
+std::size_t JsonNumberEnd(absl::string_view text, std::size_t at);
 
 // A value that is neither list nor object. A whole number is signed if it is
 // below 0, unsigned from there on, and a double beyond 64 bits.

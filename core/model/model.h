@@ -14,20 +14,51 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/base/weight_format.h"
-#include "core/model/device_round.h"
-#include "core/model/seen_text.h"
+#include "core/model/context.h"
+#include "core/model/session_state.h"
 #include "core/prob/distribution.h"
-#include "core/prob/logits.h"
 #include "core/prob/round_plan.h"
 #include "core/prob/sampling_rule.h"
 
 namespace banyan {
+
+// DeviceRound: rounds of one sequence that the target's device runs alone: one
+// call, and one small copy back.
+class Scores;  // core/model/model.h
+
+// A drafter's part in the rounds of its target's device. The model that is
+// asked for the rounds (DeviceRounds) knows its class; it is made for that
+// model.
+class DeviceDrafter {
+ public:
+  virtual ~DeviceDrafter() = default;
+};
+
+// Not safe for concurrent use; nothing else scores or commits with its sessions
+// while it runs.
+class DeviceRound {
+ public:
+  virtual ~DeviceRound() = default;
+
+  // The sequence as it stands; before the first round, and whenever rounds were
+  // run without it. The sessions hold the context but its root, or less.
+  virtual absl::Status Begin(const Context& context) = 0;
+  // The longest text that a round may start from, and the shortest.
+  virtual int longest_text() const = 0;
+  virtual int shortest_text() const = 0;
+
+  // Drafts, scores, judges and commits. On an error the sequence is as it was,
+  // and the round may be run again.
+  virtual absl::StatusOr<RoundFindings> Run() = 0;
+
+  // Of the last round, until the next: the target's rows, one a node, with the
+  // sequence's features; and the masses that were proposed after a node.
+  virtual const Scores& scores() const = 0;
+  virtual absl::StatusOr<std::vector<double>> Proposal(int node) = 0;
+};
 
 // What was computed for one batch, a row per token in the order of the batch.
 // Valid for as long as the model is. Rows stay where they
@@ -270,6 +301,15 @@ class Model {
 absl::StatusOr<std::unique_ptr<Scores>> ScoreOne(const Model& model,
                                                  Session& session,
                                                  const TokenBatch& batch);
+
+// A model with logits for some tokens alone (FR-Spec, arXiv:2502.14856).
+
+// Returns Trimmable::WithOutputs or, where a model is not trimmable or that is
+// Unimplemented, a wrapper that computes all logits and keeps those of
+// `tokens`. Fails as WithOutputs.
+absl::StatusOr<std::shared_ptr<const Model>> TrimOutputs(
+    const std::shared_ptr<const Model>& model,
+    const std::vector<TokenId>& tokens);
 
 }  // namespace banyan
 

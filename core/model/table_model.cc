@@ -4,21 +4,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
-#include "core/model/model.h"
-#include "core/model/pending_rows.h"
-#include "core/model/seen_text.h"
+#include "core/model/session_state.h"
 
 namespace banyan {
 namespace {

@@ -1,19 +1,5 @@
 #include "core/ops/backend.h"
 
-#include <cstddef>
-#include <memory>
-
-#include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "core/base/clock.h"
-#include "core/base/weight_format.h"
-#include "core/ops/gauge.h"
-#include "core/ops/panels.h"
-#include "core/ops/round_tables.h"
-#include "core/ops/weight.h"
-
 namespace banyan {
 
 absl::StatusOr<std::unique_ptr<Gauge>> Backend::NewGauge(

@@ -9,19 +9,35 @@
 #include <string>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "core/base/clock.h"
+#include "core/base/common.h"
 #include "core/base/weight_format.h"
 #include "core/device/gpu_facts.h"
 #include "core/ops/device_memory.h"
 #include "core/ops/device_ops.h"
-#include "core/ops/gauge.h"
 #include "core/ops/panels.h"
 #include "core/ops/round_tables.h"
 #include "core/ops/weight.h"
 
 namespace banyan {
+
+// Gauge: what a device can do at most, measured as its backend uses it (the
+// same threads and instruction set), so that a kernel's time can be told as a
+// share.
+
+// Made by Backend::NewGauge with the number of bytes that bandwidth is read
+// from: small enough for a cache it measures the cache. Each call is one
+// measurement of at least a few milliseconds, of work that is finished.
+class Gauge {
+ public:
+  virtual ~Gauge() = default;
+
+  // Bytes a second of a plain read of the buffer, again and again.
+  virtual absl::StatusOr<double> ReadBandwidth() = 0;
+  // Operations a second, a multiplication and an addition each, of the kind
+  // that products with weights of this format are made of.
+  virtual absl::StatusOr<double> Peak(WeightFormat format) = 0;
+};
 
 // What a backend is, for records.
 struct BackendFacts {
@@ -62,8 +78,8 @@ class Backend : public DeviceMemory, public DeviceOps {
   virtual std::string description() const = 0;
 
   // What the device can do at most; Unimplemented where nobody can tell.
-  // `bytes` and the clock are as gauge.h says; the backend and the clock
-  // outlive it.
+  // `bytes` and the clock are as the comment on Gauge says; the backend and the
+  // clock outlive it.
   virtual absl::StatusOr<std::unique_ptr<Gauge>> NewGauge(std::size_t bytes,
                                                           const Clock& clock);
 

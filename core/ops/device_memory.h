@@ -1,17 +1,19 @@
-// DeviceMemory makes a device's buffers and copies numbers to and from them.
+// DeviceMemory makes a device's buffers, and OwnedTensor is rows of numbers in
+// one.
 #ifndef BANYAN_CORE_OPS_DEVICE_MEMORY_H_
 #define BANYAN_CORE_OPS_DEVICE_MEMORY_H_
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/device/buffer.h"
+#include "core/ops/op_args.h"
 
 namespace banyan {
+
+// DeviceMemory makes a device's buffers and copies numbers to and from them.
 
 // Time: all work, that of ops too, is done in the order of the calls. Any call
 // may return before its work is done, except those that give numbers to the
@@ -46,6 +48,18 @@ class DeviceMemory {
                                  absl::string_view /*what*/) {
     return absl::OkStatus();
   }
+};
+
+// OwnedTensor: rows of numbers with their memory.
+struct OwnedTensor {
+  std::unique_ptr<Buffer> buffer;
+  Tensor view;
+
+  static absl::StatusOr<OwnedTensor> New(int rows, int columns,
+                                         DeviceMemory& memory);
+  // Rows of `view.columns` numbers, one after the other.
+  absl::Status Upload(absl::Span<const float> rows, DeviceMemory& memory);
+  absl::Status Download(std::vector<float>& rows, DeviceMemory& memory) const;
 };
 
 }  // namespace banyan

@@ -2,16 +2,6 @@
 
 #include <variant>
 
-#include "absl/status/status.h"
-#include "absl/types/span.h"
-#include "core/base/status_macros.h"
-#include "core/ops/activate.h"
-#include "core/ops/attention.h"
-#include "core/ops/kv_cache.h"
-#include "core/ops/linear.h"
-#include "core/ops/norm.h"
-#include "core/ops/rotate.h"
-
 namespace banyan {
 
 absl::Status DeviceOps::RotateStore(const RotateArgs& queries,

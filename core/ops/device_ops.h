@@ -6,23 +6,45 @@
 
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "core/ops/activate.h"
-#include "core/ops/attention.h"
-#include "core/ops/attention_mass.h"
-#include "core/ops/copy.h"
-#include "core/ops/embed.h"
-#include "core/ops/kv_cache.h"
-#include "core/ops/linear.h"
-#include "core/ops/norm.h"
-#include "core/ops/read_row.h"
-#include "core/ops/rotate.h"
+#include "core/base/common.h"
+#include "core/base/token.h"
+#include "core/ops/op_args.h"
+#include "core/ops/weight.h"
 #include "core/prob/distribution.h"
-#include "core/prob/logits.h"
+#include "core/prob/sampling_rule.h"
 
 namespace banyan {
+
+// Law() and Best(): the distribution and the best tokens of a row of logits,
+// without giving the whole row to the caller.
+//
+// A vocabulary of 128,000 is a megabyte of doubles; ten candidates, or what a
+// truncating rule leaves, are a few hundred bytes.
+
+// One row of logits, a number per token. Tokens from `used` on only pad the
+// vocabulary: their logits count as -infinity, whatever stands there. Of those
+// before, one that is NaN or infinite came of a sum that overflowed: reading
+// the row then fails as CheckFinite (core/prob/sampling_rule.h).
+struct LogitRow {
+  Tensor row;
+  int used;
+};
+
+// What SamplingRule::Apply makes of the row, as doubles, after `history` and
+// `path`; it fails where that does. The same to the last bit on every device.
+struct LawArgs {
+  LogitRow logits;
+  const SamplingRule* rule;
+  absl::Span<const TokenId> history;
+  absl::Span<const TokenId> path;
+};
+
+// What BestLogits (core/prob/sampling_rule.h) gives of the row, exactly.
+// Requires k >= 1.
+struct BestArgs {
+  LogitRow logits;
+  int k;
+};
 
 // Rows: a row's result depends on that row alone, unless the backend's facts
 // say that it is not faithful (DeviceOptions::fast). The result is

@@ -1,18 +1,29 @@
 // Devices: the available backends, by name. A backend is chosen only here; all
 // other code is given one.
+//
+// The outline, a backend that reads no weights, is declared here too.
 #ifndef BANYAN_CORE_OPS_DEVICES_H_
 #define BANYAN_CORE_OPS_DEVICES_H_
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/ops/backend.h"
 
 namespace banyan {
+
+// A backend for looking at models without reading their weights: matrices are
+// taken by their sizes, and whatever would compute fails.
+
+// Says of itself what `device` does, whose limits and room are its. Packed
+// weights ask for no rows. FailedPrecondition for every operation that gives
+// numbers. `in_memory`, if there is one, outlives the backend and gets the
+// bytes of all weights that would be in memory.
+std::shared_ptr<Backend> OutlineOf(std::shared_ptr<Backend> device,
+                                   std::size_t* in_memory = nullptr);
 
 struct DeviceOptions {
   int threads = 0;              // 0: all the process may use

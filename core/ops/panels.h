@@ -1,4 +1,4 @@
-// Matrices that come packed in panels (core/base/panel.h).
+// Matrices that come packed in panels (core/base/number_rows.h).
 #ifndef BANYAN_CORE_OPS_PANELS_H_
 #define BANYAN_CORE_OPS_PANELS_H_
 
@@ -7,8 +7,7 @@
 #include <string>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/device/stream/extent_ring.h"
 
 namespace banyan {

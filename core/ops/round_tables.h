@@ -14,17 +14,14 @@
 // All steps but Begin and Read only enqueue work and can be recorded. A round
 // on the host with the same logits, rules and seed makes the same tree, draws
 // the same tokens and reaches the same verdict: the host and the device compute
-// distributions with core/base/law_math.h.
+// distributions with core/base/draw_math.h.
 #ifndef BANYAN_CORE_OPS_ROUND_TABLES_H_
 #define BANYAN_CORE_OPS_ROUND_TABLES_H_
 
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "core/ops/kv_cache.h"
-#include "core/ops/tensor.h"
+#include "core/base/common.h"
+#include "core/ops/op_args.h"
 #include "core/prob/round_plan.h"
 
 namespace banyan {

@@ -1,15 +1,20 @@
-// Weight: a matrix of a model, packed for one backend.
+// Weight, a matrix packed for one backend, and the ops that read it.
 #ifndef BANYAN_CORE_OPS_WEIGHT_H_
 #define BANYAN_CORE_OPS_WEIGHT_H_
 
 #include <cstddef>
+#include <variant>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "core/base/panel.h"
+#include "absl/types/span.h"
+#include "core/base/number_rows.h"
 #include "core/base/weight_format.h"
+#include "core/ops/op_args.h"
 
 namespace banyan {
+
+// Weight: a matrix of a model, packed for one backend.
 
 // Immutable.
 class Weight {
@@ -41,6 +46,43 @@ inline std::size_t PackedBytes(WeightFormat format, int rows, int columns) {
 // are finite, and remain so in the format they are packed in (LargestWeight).
 using WeightRows =
     absl::FunctionRef<absl::Status(int first, int count, float* out)>;
+
+// Embed: rows of a weight, by number.
+
+// y[i] = table[ids[i]], or y[i] += where `add`. Requires ids within the table.
+struct EmbedArgs {
+  Ints ids;
+  const Weight* table;
+  Tensor y;
+  bool add = false;
+};
+
+// Linear: activations times the transpose of a weight.
+
+// 127 / m is a float for every m from here on.
+inline constexpr float kQ8Least = 0x1p-120F;
+
+// y[i][j] = sum over k of x[i][k] * weight[j][k] (+ bias[j]), or y[i][j] += it
+// where `add`. Writes the y.columns == weight.rows() numbers of each row and no
+// more. y does not overlap x.
+//
+// With kQ8 each row of x is quantised in blocks of 32 first: with m the largest
+// magnitude of a block, x = (m / 127) * q where q is x * (127 / m), in 32-bit
+// floats, rounded to the nearest, ties to even (all 0 if m is below kQ8Least).
+// If m is not finite, the whole row of y is NaN.
+//
+// A source is an op whose result x is: it is done first. A device may make the
+// rows where the product reads them, and then does not write x.
+using LinearInput = std::variant<std::monostate, NormArgs, ActivateArgs,
+                                 absl::Span<const AttentionArgs>>;
+struct LinearArgs {
+  Tensor x;
+  const Weight* weight;
+  Tensor bias;  // one row; may be empty
+  Tensor y;
+  bool add = false;
+  LinearInput source = {};
+};
 
 }  // namespace banyan
 

@@ -6,8 +6,8 @@
 //   extents, each at a multiple of 4096 bytes and with a checksum of its own
 //
 // docs/formats.md has the header's keys. Matrices are in panels
-// (core/base/panel.h), an extent being a number of whole panels; vectors are
-// 32-bit floats. `banyan pack` writes such files.
+// (core/base/number_rows.h), an extent being a number of whole panels; vectors
+// are 32-bit floats. `banyan pack` writes such files.
 #ifndef BANYAN_CORE_PACK_PACK_FILE_H_
 #define BANYAN_CORE_PACK_PACK_FILE_H_
 
@@ -17,9 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/weight_format.h"
 
 namespace banyan {
@@ -103,6 +101,13 @@ absl::StatusOr<PackHeader> ReadPackHeader(const std::string& path);
 
 // Whether a model's path names such a file: by its ending, ".pack".
 bool IsPack(absl::string_view path);
+
+// Whether a packed model's header agrees with itself about its tensors.
+
+// InvalidArgument, "tensor 'NAME': expected ..., found ...", unless every
+// tensor is one whole vector, or a matrix each of whose rows is in one packed
+// matrix once.
+absl::Status CheckTensors(const PackHeader& header);
 
 }  // namespace banyan
 

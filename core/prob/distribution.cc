@@ -4,17 +4,9 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <utility>
-#include <vector>
 
-#include "absl/functional/function_ref.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/base/checked_sum.h"
-#include "core/base/lanes.h"
-#include "core/base/law_math.h"
-#include "core/base/token.h"
 
 namespace banyan {
 namespace {

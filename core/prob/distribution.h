@@ -16,9 +16,9 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
-#include "core/base/law_math.h"
+#include "core/base/draw_math.h"
+#include "core/base/number_rows.h"
 #include "core/base/token.h"
-#include "core/base/weights.h"
 
 namespace banyan {
 
@@ -81,6 +81,18 @@ class Distribution {
 // sum over x of min(p(x), q(x)): the acceptance of one draw from q (source:
 // Leviathan et al., Theorem 3.5). Requires one vocabulary.
 double Overlap(const Distribution& p, const Distribution& q);
+
+// RowSource: gives a verifier the target distributions, by node of the draft
+// tree.
+class RowSource {
+ public:
+  virtual ~RowSource() = default;
+
+  // Returns the target distribution of the token after `node`, as plain
+  // decoding uses it: normalised, after temperature, truncation, penalties and
+  // masks. The first call computes the row; later calls return the same row.
+  virtual const Distribution& Row(int node) = 0;
+};
 
 }  // namespace banyan
 

@@ -4,15 +4,8 @@
 #include <cmath>
 #include <cstddef>
 #include <utility>
-#include <vector>
 
-#include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/base/lanes.h"
-#include "core/base/law_math.h"
-#include "core/base/token.h"
-#include "core/base/weights.h"
-#include "core/prob/distribution.h"
 
 namespace banyan {
 namespace {
@@ -127,7 +120,7 @@ void Residual::SubtractRow(const Distribution& q, double a, double sum) {
     for (int index : q.left_out())
       kept.push_back(norm * (own * left_[static_cast<std::size_t>(index)]));
     const double theirs = q.factor();
-    // Pointers for the reason that core/base/lanes.h gives.
+    // Pointers for the reason that core/base/draw_math.h gives.
     const double* masses = q.masses().data();
     double* left = left_.data();
     for (std::size_t i = 0; i < left_.size(); ++i)

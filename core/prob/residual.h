@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "core/base/law_math.h"
+#include "core/base/draw_math.h"
+#include "core/base/number_rows.h"
 #include "core/base/token.h"
-#include "core/base/weights.h"
 #include "core/prob/distribution.h"
 
 namespace banyan {

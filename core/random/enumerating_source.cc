@@ -4,8 +4,6 @@
 #include <cmath>
 
 #include "core/base/check.h"
-#include "core/base/weights.h"
-#include "core/random/random_source.h"
 
 namespace banyan {
 namespace {

@@ -18,7 +18,7 @@
 #include <set>
 #include <vector>
 
-#include "core/base/weights.h"
+#include "core/base/number_rows.h"
 #include "core/random/random_source.h"
 
 namespace banyan {

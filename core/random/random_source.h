@@ -4,15 +4,20 @@
 // stated probability, or draw an index from a finite list of weights. So chance
 // is data: a seeded source samples the choice, a scripted one reads it from a
 // tape, an enumerating one tries every outcome and knows its probability.
+//
+// A seeded source and a scripted one are declared here too.
 #ifndef BANYAN_CORE_RANDOM_RANDOM_SOURCE_H_
 #define BANYAN_CORE_RANDOM_RANDOM_SOURCE_H_
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
+#include <vector>
 
-#include "core/base/purpose.h"
-#include "core/base/weights.h"
+#include "core/base/draw_math.h"
+#include "core/base/number_rows.h"
 
 namespace banyan {
 
@@ -68,6 +73,54 @@ class Chance {
 
   RandomSource& source_;
   ChoiceKey key_;
+};
+
+// How a uniform number u in [0, 1) decides a draw; a coin is AcceptWith
+// (core/base/draw_math.h). Shared by the sources that have one, so that a tape
+// and a seed mean the same thing.
+
+// The index at which the running sum of weights first exceeds u times their
+// total. Never an index of weight 0. Requires a positive total.
+int DrawWith(double u, const Weights& weights);
+
+// A counter-based source: the choice for a key is a pure function of the seed
+// and the key, so the order in which choices are made changes nothing.
+
+// Safe to share between threads.
+class SeededSource : public RandomSource {
+ public:
+  explicit SeededSource(std::uint64_t seed) : seed_(seed) {}
+
+  bool Accept(double probability, const ChoiceKey& key) override;
+  int Draw(const Weights& weights, const ChoiceKey& key) override;
+  std::optional<std::uint64_t> seed() const override { return seed_; }
+
+  // Returns the key's number in [0, 1): UniformOf (core/base/keyed_uniform.h).
+  double Uniform(const ChoiceKey& key) const;
+
+ private:
+  std::uint64_t seed_;
+};
+
+// ScriptedSource: reads its uniform numbers from a tape, in the order of the
+// choices. Tests use it for goldens, for device counterparts, and for the edges
+// 0 and just below 1.
+class ScriptedSource : public RandomSource {
+ public:
+  // Every number lies in [0, 1). Reading past the end ends the program.
+  explicit ScriptedSource(std::vector<double> tape) : tape_(std::move(tape)) {}
+
+  bool Accept(double probability, const ChoiceKey& key) override;
+  int Draw(const Weights& weights, const ChoiceKey& key) override;
+
+  // How many numbers were read.
+  std::size_t used() const { return next_; }
+
+ private:
+  double Next();
+
+  std::vector<double> tape_;
+  std::size_t next_ = 0;
 };
 
 }  // namespace banyan

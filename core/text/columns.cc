@@ -3,16 +3,14 @@
 #include <utf8proc.h>
 
 #include <cstddef>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_replace.h"
+#include "core/base/common.h"
 
 namespace banyan {
+
 namespace {
 
 constexpr utf8proc_int32_t kReplacement = 0xFFFD;
@@ -115,6 +113,45 @@ std::string Padded(std::string text, int columns) {
   const int missing = columns - Columns(text);
   if (missing > 0) text.append(static_cast<std::size_t>(missing), ' ');
   return text;
+}
+
+std::vector<std::string> Wrapped(absl::string_view text, int columns) {
+  std::vector<std::string> lines;
+  int taken = 0;  // of the last line
+  for (const absl::string_view word :
+       absl::StrSplit(text, absl::ByAnyChar(" \n"), absl::SkipEmpty())) {
+    const int width = Columns(word);
+    if (lines.empty() || taken + 1 + width > columns) {
+      lines.emplace_back(word);
+      taken = width;
+    } else {
+      absl::StrAppend(&lines.back(), " ", word);
+      taken += 1 + width;
+    }
+  }
+  return lines;
+}
+
+namespace {
+
+// Signs that mean nothing to a shell, wherever they are in a word.
+constexpr absl::string_view kPlainSigns = "%+,-./:@_";
+
+bool IsPlain(absl::string_view text) {
+  if (text.empty()) return false;  // no word without quotes
+  for (const char c : text)
+    if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) &&
+        kPlainSigns.find(c) == absl::string_view::npos)
+      return false;
+  return true;
+}
+
+}  // namespace
+
+std::string ShellWord(absl::string_view text) {
+  if (IsPlain(text)) return std::string(text);
+  // A quote ends the quoted part, comes escaped, and begins another part.
+  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
 }
 
 }  // namespace banyan

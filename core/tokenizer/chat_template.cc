@@ -4,22 +4,12 @@
 #include <array>
 #include <cstddef>
 #include <initializer_list>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "core/base/nearest.h"
-#include "core/base/status_macros.h"
-#include "core/tokenizer/steps/piece.h"
-#include "core/tokenizer/tokenizer.h"
+#include "core/base/messages.h"
+#include "core/tokenizer/steps/normalizer.h"
 
 namespace banyan {
 namespace {

@@ -28,10 +28,7 @@
 
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/tokenizer/tokenizer.h"
 
 namespace banyan {

@@ -1,22 +1,10 @@
 #include "core/tokenizer/growing_text.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <iterator>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
 #include "core/tokenizer/patterns/unicode.h"
-#include "core/tokenizer/spellings.h"
 #include "core/tokenizer/tokenizer.h"
 
 namespace banyan {

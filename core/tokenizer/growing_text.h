@@ -22,12 +22,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
-#include "core/tokenizer/spellings.h"
+#include "core/tokenizer/vocabulary.h"
 
 namespace banyan {
 

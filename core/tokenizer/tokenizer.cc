@@ -2,35 +2,81 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "absl/strings/strip.h"
 #include "core/base/check.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
 #include "core/gguf/model_text.h"
-#include "core/json/json_at.h"
 #include "core/tokenizer/patterns/unicode.h"
-#include "core/tokenizer/steps/added_tokens.h"
-#include "core/tokenizer/steps/bpe.h"
-#include "core/tokenizer/steps/decoder.h"
-#include "core/tokenizer/steps/normalizer.h"
-#include "core/tokenizer/steps/piece.h"
-#include "core/tokenizer/steps/post_processor.h"
-#include "core/tokenizer/steps/pre_tokenizer.h"
-#include "core/tokenizer/stream_decoder.h"
-#include "core/tokenizer/tokenizer_config.h"
 
 namespace banyan {
+
+namespace {
+
+// A text, or an added token with the text as its content.
+absl::Status ReadToken(const JsonAt& json, std::optional<std::string>& out) {
+  if (json.is_null()) return absl::OkStatus();
+  const JsonAt text = json.is_object() ? json.At("content") : json;
+  BANYAN_ASSIGN_OR_RETURN(out, text.String());
+  return absl::OkStatus();
+}
+
+struct ClassRow {
+  absl::string_view name;
+  bool adds_bos;  // by default; none adds eos
+};
+
+constexpr ClassRow kClasses[] = {
+    {"LlamaTokenizer", true},    {"CodeLlamaTokenizer", true},
+    {"GemmaTokenizer", true},    {"CohereTokenizer", true},
+    {"GPTNeoXTokenizer", false},
+};
+
+absl::StatusOr<std::optional<TokensAround>> ReadTokensAround(
+    const JsonAt& json) {
+  const JsonAt bos = json.At("add_bos_token");
+  const JsonAt eos = json.At("add_eos_token");
+  BANYAN_ASSIGN_OR_RETURN(const std::string class_name,
+                          json.At("tokenizer_class").StringOr(""));
+  for (const ClassRow& row : kClasses) {
+    if (absl::StripSuffix(class_name, "Fast") != row.name) continue;
+    TokensAround around;
+    BANYAN_ASSIGN_OR_RETURN(around.bos, bos.BoolOr(row.adds_bos));
+    BANYAN_ASSIGN_OR_RETURN(around.eos, eos.BoolOr(false));
+    if (!bos.is_null() || !eos.is_null()) return around;
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<std::string> ReadChatTemplate(const JsonAt& json) {
+  if (json.is_null() || json.is_string()) return json.StringOr("");
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<JsonAt> items, json.Items());
+  for (const JsonAt& item : items) {
+    BANYAN_ASSIGN_OR_RETURN(const std::string name, item.At("name").String());
+    if (name == "default") return item.At("template").String();
+  }
+  return std::string();
+}
+
+}  // namespace
+
+absl::StatusOr<TokenizerConfig> ParseTokenizerConfig(absl::string_view text,
+                                                     const std::string& file) {
+  BANYAN_ASSIGN_OR_RETURN(const JsonTree tree, JsonTree::Parse(text, file));
+  const JsonAt json = tree.root();
+  if (!json.is_object()) return json.Expected("an object");
+  TokenizerConfig config;
+  config.file = file;
+  BANYAN_RETURN_IF_ERROR(ReadToken(json.At("bos_token"), config.bos_token));
+  BANYAN_RETURN_IF_ERROR(ReadToken(json.At("eos_token"), config.eos_token));
+  BANYAN_RETURN_IF_ERROR(ReadToken(json.At("unk_token"), config.unk_token));
+  BANYAN_RETURN_IF_ERROR(ReadToken(json.At("pad_token"), config.pad_token));
+  BANYAN_ASSIGN_OR_RETURN(config.around, ReadTokensAround(json));
+  BANYAN_ASSIGN_OR_RETURN(config.chat_template,
+                          ReadChatTemplate(json.At("chat_template")));
+  return config;
+}
+
 namespace {
 
 // The largest published tokenizer.json has some 35 MB.
@@ -338,6 +384,48 @@ std::optional<TokenId> Tokenizer::FindToken(absl::string_view text) const {
 bool Tokenizer::IsSpecial(TokenId id) const {
   Check(TokenText(id).ok(), "IsSpecial: the id has a token");
   return tokens_[static_cast<std::size_t>(id)].is_special;
+}
+
+namespace {
+
+std::vector<Fragment> Through(DecodeStage& stage,
+                              std::vector<Fragment> fragments) {
+  std::vector<Fragment> out;
+  for (Fragment& fragment : fragments) stage.Push(std::move(fragment), out);
+  return out;
+}
+
+std::string Joined(const std::vector<Fragment>& fragments) {
+  std::string text;
+  for (const Fragment& fragment : fragments) text += fragment.text;
+  return text;
+}
+
+}  // namespace
+
+StreamDecoder::StreamDecoder(const Tokenizer& tokenizer, bool skip_special)
+    : tokenizer_(tokenizer),
+      skip_special_(skip_special),
+      stages_(tokenizer.decoder().MakeStages()) {}
+
+absl::StatusOr<std::string> StreamDecoder::Push(TokenId id) {
+  BANYAN_ASSIGN_OR_RETURN(const absl::string_view token,
+                          tokenizer_.TokenText(id));
+  if (skip_special_ && tokenizer_.IsSpecial(id)) return std::string();
+  std::vector<Fragment> fragments;
+  fragments.push_back({std::string(token)});
+  for (const auto& stage : stages_)
+    fragments = Through(*stage, std::move(fragments));
+  return Joined(fragments);
+}
+
+std::string StreamDecoder::Finish() {
+  std::vector<Fragment> fragments;
+  for (const auto& stage : stages_) {
+    fragments = Through(*stage, std::move(fragments));
+    stage->Finish(fragments);
+  }
+  return Joined(fragments);
 }
 
 }  // namespace banyan

@@ -15,23 +15,49 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "core/base/flat_map.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
-#include "core/json/json_at.h"
+#include "core/json/flat_map.h"
+#include "core/json/json_value.h"
 #include "core/tokenizer/steps/added_tokens.h"
 #include "core/tokenizer/steps/bpe.h"
 #include "core/tokenizer/steps/decoder.h"
 #include "core/tokenizer/steps/normalizer.h"
-#include "core/tokenizer/steps/piece.h"
-#include "core/tokenizer/steps/post_processor.h"
 #include "core/tokenizer/steps/pre_tokenizer.h"
-#include "core/tokenizer/tokenizer_config.h"
 
 namespace banyan {
+
+// What tokenizer_config.json adds to tokenizer.json.
+
+// Whether a text begins with bos_token and ends with eos_token.
+struct TokensAround {
+  bool bos = false;
+  bool eos = false;
+};
+
+struct TokenizerConfig {
+  std::string file;  // for messages
+  std::optional<std::string> bos_token;
+  std::optional<std::string> eos_token;
+  std::optional<std::string> unk_token;
+  std::optional<std::string> pad_token;
+  // What stands in the place of the post-processor; nothing: it stays.
+  std::optional<TokensAround> around;
+  std::string chat_template;  // Jinja; empty: none
+};
+
+// Reads these keys; all others, of which there are many, are not looked at. Of
+// several named chat templates the one named "default" counts.
+//
+// `add_bos_token` and `add_eos_token` count where `tokenizer_class` is one of
+// those that the library transformers, up to its version 4, writes the
+// post-processor anew for: LlamaTokenizer, CodeLlamaTokenizer, GemmaTokenizer,
+// CohereTokenizer and GPTNeoXTokenizer, each with or without Fast. One that is
+// absent is what the class has by default, if the other is there; if neither is
+// there, tokenizer.json decides, as it does for all other classes, and for
+// these since version 5.
+absl::StatusOr<TokenizerConfig> ParseTokenizerConfig(absl::string_view text,
+                                                     const std::string& file);
 
 struct EncodeOptions {
   bool add_special = true;    // what the post-processor puts around the text
@@ -143,6 +169,32 @@ class Tokenizer {
   std::optional<TokenId> unk_id_;
   std::optional<TokenId> pad_id_;
   std::string chat_template_;
+};
+
+// Token ids to text as they come.
+
+// What Push and Finish have given is together what Tokenizer::Decode gives for
+// all the ids. Text is never taken back, so it is held back while what follows
+// may change it: a character that lacks bytes, and in vocabularies with byte
+// tokens a run of these. For one thread.
+class StreamDecoder {
+ public:
+  // The tokenizer must outlive it. With `skip_special` special tokens give no
+  // text.
+  explicit StreamDecoder(const Tokenizer& tokenizer, bool skip_special = false);
+
+  // The text that is certain now and was not before, whole characters, maybe
+  // none. Fails with InvalidArgument on an id without token, and then changes
+  // nothing.
+  absl::StatusOr<std::string> Push(TokenId id);
+
+  // The rest. The last call.
+  std::string Finish();
+
+ private:
+  const Tokenizer& tokenizer_;
+  bool skip_special_;
+  std::vector<std::unique_ptr<DecodeStage>> stages_;
 };
 
 }  // namespace banyan

@@ -6,14 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "core/base/common.h"
 #include "core/model/context.h"
-#include "core/model/device_round.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
+#include "core/ops/op_args.h"
 #include "core/ops/round_tables.h"
-#include "core/ops/tensor.h"
 #include "core/transformer/pass.h"
 #include "core/transformer/sequence.h"
 

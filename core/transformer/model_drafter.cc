@@ -2,22 +2,17 @@
 #include <memory>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/model/context.h"
-#include "core/model/device_round.h"
 #include "core/model/model.h"
+#include "core/ops/op_args.h"
 #include "core/ops/round_tables.h"
-#include "core/ops/tensor.h"
 #include "core/transformer/device_drafter.h"
 #include "core/transformer/network.h"
 #include "core/transformer/pass.h"
 #include "core/transformer/pass_input.h"
 #include "core/transformer/sequence.h"
 #include "core/transformer/transformer.h"
-#include "core/transformer/workspace.h"
 
 namespace banyan {
 namespace {

@@ -1,24 +1,11 @@
 #include "core/transformer/model_split.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <memory>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/base/fnv1a.h"
-#include "core/base/panel.h"
-#include "core/base/status_macros.h"
-#include "core/checkpoint/architecture.h"
-#include "core/device/ranks/communicator.h"
-#include "core/ops/device_memory.h"
-#include "core/ops/tensor.h"
+#include "core/base/number_rows.h"
 
 namespace banyan {
 

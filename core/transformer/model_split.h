@@ -14,13 +14,12 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/types/span.h"
-#include "core/base/fnv1a.h"
+#include "core/base/bytes.h"
+#include "core/base/common.h"
 #include "core/checkpoint/architecture.h"
 #include "core/device/ranks/communicator.h"
 #include "core/ops/device_memory.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 
 namespace banyan {
 

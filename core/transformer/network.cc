@@ -1,33 +1,108 @@
 #include "core/transformer/network.h"
 
-#include <cstddef>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <utility>
-#include <vector>
+#include <cmath>
+#include <numbers>
 
 #include "absl/memory/memory.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
-#include "core/base/weight_format.h"
-#include "core/checkpoint/architecture.h"
-#include "core/checkpoint/checkpoint.h"
-#include "core/ops/backend.h"
-#include "core/ops/owned_tensor.h"
-#include "core/ops/tensor.h"
-#include "core/ops/weight.h"
 #include "core/pack/pack_file.h"
-#include "core/transformer/model_split.h"
-#include "core/transformer/weight_stream.h"
-#include "core/transformer/weights.h"
-#include "core/transformer/workspace.h"
 
 namespace banyan {
+
+namespace {
+
+// Llama 3's rule: long waves are stretched by `factor`, short ones kept, and
+// those between blended.
+double ScaleLlama3(const Rope& rope, double frequency) {
+  const double wavelength = 2 * std::numbers::pi / frequency;
+  const double turns = rope.original_context / wavelength;
+  if (turns > rope.high_frequency_factor) return frequency;
+  if (turns < rope.low_frequency_factor) return frequency / rope.factor;
+  const double blend = (turns - rope.low_frequency_factor) /
+                       (rope.high_frequency_factor - rope.low_frequency_factor);
+  return frequency * ((1 - blend) / rope.factor + blend);
+}
+
+}  // namespace
+
+Rotation::Rotation(const Rope& rope, int head_dim) {
+  for (int i = 0; i < head_dim / 2; ++i) {
+    double frequency =
+        std::pow(rope.theta, -2.0 * i / static_cast<double>(head_dim));
+    if (rope.scaling == Rope::Scaling::kLinear) frequency /= rope.factor;
+    if (rope.scaling == Rope::Scaling::kLlama3)
+      frequency = ScaleLlama3(rope, frequency);
+    frequencies_.push_back(static_cast<float>(frequency));
+  }
+}
+
+void Rotation::Write(int position, float* out) const {
+  const std::size_t half = frequencies_.size();
+  for (std::size_t i = 0; i < half; ++i) {
+    const float angle = static_cast<float>(position) * frequencies_[i];
+    out[i] = static_cast<float>(std::cos(double{angle}));
+    out[half + i] = static_cast<float>(std::sin(double{angle}));
+  }
+}
+
+absl::StatusOr<Tensor> Workspace::Matrix(Place place, int rows, int columns) {
+  return MatrixIn(buffers_[place], rows, columns);
+}
+
+absl::StatusOr<Tensor> Workspace::Kept(std::size_t number, int rows,
+                                       int columns) {
+  if (kept_.size() <= number) kept_.resize(number + 1);
+  return MatrixIn(kept_[number], rows, columns);
+}
+
+absl::StatusOr<Tensor> Workspace::MatrixIn(std::unique_ptr<Buffer>& buffer,
+                                           int rows, int columns) {
+  const auto stride = static_cast<std::size_t>(PadToLane(columns));
+  BANYAN_RETURN_IF_ERROR(MakeRoom(
+      buffer, static_cast<std::size_t>(rows) * stride * sizeof(float)));
+  return Tensor{buffer.get(), 0, rows, columns, stride};
+}
+
+absl::StatusOr<Ints> Workspace::List(Place place,
+                                     const std::vector<int>& values) {
+  const absl::Span<const std::byte> bytes(
+      reinterpret_cast<const std::byte*>(values.data()),
+      values.size() * sizeof(int));
+  std::unique_ptr<Buffer>& buffer = buffers_[place];
+  BANYAN_RETURN_IF_ERROR(MakeRoom(buffer, bytes.size()));
+  BANYAN_RETURN_IF_ERROR(memory_.Upload(bytes, *buffer, 0));
+  return Ints{buffer.get(), 0, static_cast<int>(values.size())};
+}
+
+absl::Status Workspace::MakeRoom(std::unique_ptr<Buffer>& buffer,
+                                 std::size_t bytes) {
+  const std::size_t before = buffer == nullptr ? 0 : buffer->bytes();
+  if (before >= bytes && buffer != nullptr) return absl::OkStatus();
+  BANYAN_ASSIGN_OR_RETURN(buffer, memory_.Allocate(bytes));
+  bytes_ += buffer->bytes() - before;
+  return absl::OkStatus();
+}
+
+std::unique_ptr<Workspace> Workspaces::Take(DeviceMemory& memory) {
+  const std::lock_guard<std::mutex> lock(turn_);
+  if (free_.empty()) return std::make_unique<Workspace>(memory);
+  std::unique_ptr<Workspace> workspace = std::move(free_.back());
+  free_.pop_back();
+  return workspace;
+}
+
+void Workspaces::Return(std::unique_ptr<Workspace> workspace) {
+  const std::lock_guard<std::mutex> lock(turn_);
+  free_.push_back(std::move(workspace));
+}
+
+std::size_t Workspaces::bytes() const {
+  const std::lock_guard<std::mutex> lock(turn_);
+  std::size_t bytes = 0;
+  for (const std::unique_ptr<Workspace>& workspace : free_)
+    bytes += workspace->bytes();
+  return bytes;
+}
+
 namespace {
 
 // Returns this rank's rows of an output head; null if it has none.

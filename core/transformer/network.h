@@ -3,32 +3,135 @@
 #ifndef BANYAN_CORE_TRANSFORMER_NETWORK_H_
 #define BANYAN_CORE_TRANSFORMER_NETWORK_H_
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/base/weight_format.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
+#include "core/device/buffer.h"
 #include "core/device/ranks/communicator.h"
 #include "core/ops/backend.h"
-#include "core/ops/owned_tensor.h"
-#include "core/ops/tensor.h"
+#include "core/ops/device_memory.h"
+#include "core/ops/op_args.h"
 #include "core/ops/weight.h"
 #include "core/transformer/model_split.h"
-#include "core/transformer/output_tokens.h"
-#include "core/transformer/rotation.h"
 #include "core/transformer/weight_stream.h"
 #include "core/transformer/weights.h"
-#include "core/transformer/workspace.h"
 
 namespace banyan {
+
+// The tokens that a model has logits for, where they are not its vocabulary's.
+struct OutputTokens {
+  OutputTokens() = default;
+  // token_of[i] is the token of logit column i; columns with -1 are ignored.
+  explicit OutputTokens(const std::vector<TokenId>& token_of) {
+    std::vector<std::pair<TokenId, int>> all;
+    for (std::size_t i = 0; i < token_of.size(); ++i)
+      if (token_of[i] >= 0) all.emplace_back(token_of[i], static_cast<int>(i));
+    std::sort(all.begin(), all.end());
+    for (const auto& [token, column] : all) {
+      tokens.push_back(token);
+      columns.push_back(column);
+    }
+  }
+
+  // True if column i is token i for the whole vocabulary.
+  bool all() const { return tokens.empty(); }
+  // By token of a vocabulary its column, -1 if it has none; empty for all().
+  std::vector<int> ByToken(int vocab_size) const {
+    if (all()) return {};
+    std::vector<int> by_token(static_cast<std::size_t>(vocab_size), -1);
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+      by_token[static_cast<std::size_t>(tokens[i])] = columns[i];
+    return by_token;
+  }
+
+  std::vector<TokenId> tokens;  // ascending
+  std::vector<int> columns;     // theirs
+};
+
+// Rotation: the angles by which rotary positions turn queries and keys.
+
+// Immutable.
+class Rotation {
+ public:
+  Rotation(const Rope& rope, int head_dim);
+
+  // Writes the cosines, then the sines, of a position's head_dim / 2 angles.
+  //
+  // Frequencies, and angles as their product with the position, are rounded to
+  // 32-bit floats: so were the models trained, and at long contexts exact
+  // angles would be others.
+  void Write(int position, float* out) const;
+
+ private:
+  std::vector<float> frequencies_;
+};
+
+// Workspace: buffers for the numbers of one pass, used again by the next.
+class Workspace {
+ public:
+  enum Place {
+    kStream,     // the residual stream
+    kBeside,     // embeddings and vectors side by side (VectorInput)
+    kNormed,     // what a matrix reads
+    kProjected,  // queries, keys and values; gate and up
+    kAttended,
+    kActivated,  // of all ranks
+    kAngles,
+    kIds,
+    kPositions,
+    kVisible,
+    kLogits,
+    kPlaces,
+  };
+
+  explicit Workspace(DeviceMemory& memory) : memory_(memory) {}
+
+  // A matrix in `place`; what it held is lost.
+  absl::StatusOr<Tensor> Matrix(Place place, int rows, int columns);
+  absl::StatusOr<Ints> List(Place place, const std::vector<int>& values);
+  // A matrix for the hidden states that are kept beside those in `places`, one
+  // for each number, 0 and up.
+  absl::StatusOr<Tensor> Kept(std::size_t number, int rows, int columns);
+
+  // Of all its buffers.
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  absl::StatusOr<Tensor> MatrixIn(std::unique_ptr<Buffer>& buffer, int rows,
+                                  int columns);
+  // Replaces `buffer` unless it has at least `bytes` bytes.
+  absl::Status MakeRoom(std::unique_ptr<Buffer>& buffer, std::size_t bytes);
+
+  DeviceMemory& memory_;
+  std::array<std::unique_ptr<Buffer>, kPlaces> buffers_;
+  std::vector<std::unique_ptr<Buffer>> kept_;
+  std::size_t bytes_ = 0;
+};
+
+// Workspaces that nobody uses at the moment. Safe for concurrent use.
+class Workspaces {
+ public:
+  std::unique_ptr<Workspace> Take(DeviceMemory& memory);
+  void Return(std::unique_ptr<Workspace> workspace);
+
+  // Of those that nobody uses at the moment.
+  std::size_t bytes() const;
+
+ private:
+  mutable std::mutex turn_;
+  std::vector<std::unique_ptr<Workspace>> free_;
+};
 
 struct TransformerOptions {
   WeightFormat format = WeightFormat::kF32;

@@ -1,28 +1,12 @@
 // What the rows of a pass start from.
 #include "core/transformer/pass_input.h"
 
-#include <cstddef>
-#include <memory>
 #include <utility>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "core/base/status_macros.h"
 #include "core/base/token.h"
-#include "core/checkpoint/architecture.h"
-#include "core/model/model.h"
 #include "core/ops/backend.h"
-#include "core/ops/norm.h"
-#include "core/ops/round_tables.h"
-#include "core/ops/tensor.h"
-#include "core/transformer/network.h"
-#include "core/transformer/sequence.h"
-#include "core/transformer/weights.h"
-#include "core/transformer/workspace.h"
 
 namespace banyan {
 namespace {

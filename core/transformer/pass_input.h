@@ -7,18 +7,14 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/checkpoint/architecture.h"
 #include "core/model/model.h"
-#include "core/ops/norm.h"
+#include "core/ops/op_args.h"
 #include "core/ops/round_tables.h"
-#include "core/ops/tensor.h"
 #include "core/transformer/network.h"
 #include "core/transformer/sequence.h"
 #include "core/transformer/weights.h"
-#include "core/transformer/workspace.h"
 
 namespace banyan {
 

@@ -7,20 +7,27 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/checkpoint/checkpoint.h"
-#include "core/model/device_round.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
 #include "core/prob/round_plan.h"
 #include "core/transformer/network.h"
+#include "core/transformer/pass_input.h"
 #include "core/transformer/sequence.h"
 #include "core/transformer/weights.h"
 
 namespace banyan {
+
+// ScoreBatches does what Model::Score does, for the sequences of a network.
+
+// Scores a batch for each of several sequences of the network. Sequences that
+// run the same layers share a pass. Where views have computed rows, it goes on
+// from them, after a pass of the first layers has computed the rows that no
+// view has.
+absl::StatusOr<std::vector<std::unique_ptr<Scores>>> ScoreBatches(
+    const Network& network, absl::Span<const SequenceRequest> requests);
 
 class Transformer : public Model,
                     private OnDisk,

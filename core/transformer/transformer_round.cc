@@ -2,27 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <memory>
 #include <utility>
-#include <vector>
 
 #include "absl/memory/memory.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "core/base/status_macros.h"
-#include "core/model/context.h"
-#include "core/model/device_round.h"
-#include "core/ops/backend.h"
-#include "core/ops/kv_cache.h"
-#include "core/ops/round_tables.h"
-#include "core/ops/tensor.h"
-#include "core/prob/round_plan.h"
-#include "core/transformer/device_drafter.h"
-#include "core/transformer/network.h"
+#include "core/ops/op_args.h"
 #include "core/transformer/pass.h"
 #include "core/transformer/pass_input.h"
-#include "core/transformer/sequence.h"
-#include "core/transformer/workspace.h"
 
 namespace banyan {
 namespace {

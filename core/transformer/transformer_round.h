@@ -9,17 +9,15 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "core/base/common.h"
 #include "core/model/context.h"
-#include "core/model/device_round.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
 #include "core/ops/round_tables.h"
 #include "core/prob/round_plan.h"
 #include "core/transformer/device_drafter.h"
+#include "core/transformer/network.h"
 #include "core/transformer/sequence.h"
-#include "core/transformer/workspace.h"
 
 namespace banyan {
 

@@ -1,31 +1,14 @@
 #include "core/transformer/weight_stream.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <mutex>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/memory/memory.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/base/panel.h"
-#include "core/base/status_macros.h"
-#include "core/base/weight_format.h"
-#include "core/checkpoint/checkpoint.h"
-#include "core/checkpoint/packed_data.h"
-#include "core/device/stream/block_reads.h"
-#include "core/device/stream/direct_file.h"
-#include "core/device/stream/extent_ring.h"
-#include "core/ops/panels.h"
-#include "core/pack/pack_file.h"
+#include "core/base/common.h"
+#include "core/base/number_rows.h"
+#include "core/checkpoint/stored_tensor.h"
 
 namespace banyan {
 namespace {

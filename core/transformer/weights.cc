@@ -1,29 +1,14 @@
 #include "core/transformer/weights.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/base/status_macros.h"
-#include "core/checkpoint/architecture.h"
-#include "core/checkpoint/checkpoint.h"
+#include "core/base/common.h"
 #include "core/checkpoint/weight_rows.h"
-#include "core/device/buffer.h"
-#include "core/ops/backend.h"
-#include "core/ops/owned_tensor.h"
-#include "core/ops/tensor.h"
-#include "core/ops/weight.h"
+#include "core/ops/device_memory.h"
 #include "core/pack/pack_file.h"
-#include "core/transformer/model_split.h"
-#include "core/transformer/weight_stream.h"
 
 namespace banyan {
 namespace {

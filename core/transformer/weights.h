@@ -11,7 +11,7 @@
 #include "core/checkpoint/checkpoint.h"
 #include "core/device/buffer.h"
 #include "core/ops/backend.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 #include "core/ops/weight.h"
 #include "core/transformer/model_split.h"
 #include "core/transformer/weight_stream.h"

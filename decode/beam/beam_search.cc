@@ -37,21 +37,10 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/base/clock.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
-#include "core/model/model.h"
-#include "core/prob/logits.h"
-#include "decode/lap.h"
-#include "decode/sequence.h"
+#include "core/prob/sampling_rule.h"
 #include "tree/tree_policy.h"
 
 namespace banyan {

@@ -5,9 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "core/base/clock.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
 #include "decode/sequence.h"

@@ -1,24 +1,10 @@
 #include "drafters/models/own_reader.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <memory>
 #include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
-#include "core/model/model.h"
 #include "core/tokenizer/patterns/unicode.h"
 #include "core/tokenizer/tokenizer.h"
-#include "core/tokenizer/vocabulary_map.h"
-#include "drafters/pending_tree.h"
-#include "drafters/session_drafter.h"
 
 namespace banyan {
 

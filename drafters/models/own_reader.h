@@ -23,14 +23,12 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
 #include "core/tokenizer/growing_text.h"
-#include "core/tokenizer/vocabulary_map.h"
-#include "drafters/pending_tree.h"
+#include "core/tokenizer/vocabulary.h"
+#include "drafters/session_drafter.h"
 
 namespace banyan {
 

@@ -1,21 +1,5 @@
 #include "drafters/target/view_drafter.h"
 
-#include <memory>
-#include <utility>
-
-#include "absl/status/status.h"
-#include "absl/types/span.h"
-#include "core/base/params.h"
-#include "core/base/status_macros.h"
-#include "core/model/context.h"
-#include "core/model/model.h"
-#include "core/prob/sampling_rule.h"
-#include "drafters/drafter.h"
-#include "drafters/session_drafter.h"
-#include "drafters/workbench.h"
-#include "tree/draft_tree.h"
-#include "tree/verdict.h"
-
 namespace banyan {
 
 std::unique_ptr<DraftSession> ViewDrafter::NewSession() const {

@@ -7,8 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "core/model/context.h"
 #include "core/model/model.h"

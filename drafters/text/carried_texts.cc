@@ -1,16 +1,8 @@
 #include "drafters/text/carried_texts.h"
 
 #include <cstdint>
-#include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "core/base/bytes.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
 
 namespace banyan {
 

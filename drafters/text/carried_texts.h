@@ -1,25 +1,47 @@
-// CarriedTexts: the carried state of drafters that keep what earlier prompts
-// emitted. The prompts themselves are not kept: they are not the target's, and
-// in a chat they hold earlier turns, which were taken over already.
+// State that drafters carry from prompt to prompt, and share until one changes
+// it.
 #ifndef BANYAN_DRAFTERS_TEXT_CARRIED_TEXTS_H_
 #define BANYAN_DRAFTERS_TEXT_CARRIED_TEXTS_H_
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "core/base/keys.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
+#include "core/base/params.h"
 #include "core/base/token.h"
 #include "drafters/drafter.h"
-#include "drafters/text/copy_on_write.h"
 #include "drafters/text/plan_drafter.h"
 
 namespace banyan {
+
+// CopyOnWrite: a value that sessions share until one changes it.
+
+// Copies share one T. What Own() gives is changed by nobody else: it copies the
+// T if others still read it. Not for concurrent use.
+template <typename T>
+class CopyOnWrite {
+ public:
+  explicit CopyOnWrite(T value)
+      : value_(std::make_shared<T>(std::move(value))) {}
+
+  const T& operator*() const { return *value_; }
+  const T* operator->() const { return value_.get(); }
+  T& Own() {
+    if (value_.use_count() > 1) value_ = std::make_shared<T>(*value_);
+    return *value_;
+  }
+  // Reads it no more: nothing may be asked of this one after.
+  void Release() { value_.reset(); }
+
+ private:
+  std::shared_ptr<T> value_;
+};
+
+// CarriedTexts: the carried state of drafters that keep what earlier prompts
+// emitted. The prompts themselves are not kept: they are not the target's, and
+// in a chat they hold earlier turns, which were taken over already.
 
 // Adds the key `reset`: whether state goes from prompt to prompt ("never") or
 // not ("prompt", the default).

@@ -2,31 +2,15 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <limits>
-#include <memory>
-#include <string>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 #include "absl/memory/memory.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "core/base/bytes.h"
 #include "core/base/check.h"
-#include "core/base/counted.h"
-#include "core/base/fnv1a.h"
-#include "core/base/mapped_file.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
-#include "drafters/text/index_manifest.h"
+#include "core/base/messages.h"
 
 namespace banyan {
 namespace {

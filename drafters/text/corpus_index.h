@@ -34,13 +34,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "core/base/mapped_file.h"
+#include "core/base/common.h"
+#include "core/base/input_files.h"
 #include "core/base/token.h"
-#include "drafters/text/extent_sums.h"
 #include "drafters/text/index_manifest.h"
 
 namespace banyan {

@@ -24,23 +24,59 @@
 #ifndef BANYAN_DRAFTERS_TEXT_INDEX_MANIFEST_H_
 #define BANYAN_DRAFTERS_TEXT_INDEX_MANIFEST_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 
 namespace banyan {
+
+// Sums of a file's extents, so that a part of a large file can be checked when
+// it is first read.
+
+// A search meets a new extent in most of its first steps, and then none: small
+// enough that the first searches do not stall, large enough that sums are a
+// four-thousandth of the files.
+inline constexpr std::size_t kExtentBytes = std::size_t{1} << 16;
+
+// FNV-1a of each extent, sixteen digits of base 16, one after the other.
+std::string ExtentSums(absl::Span<const std::byte> file);
+// How many characters that are.
+std::size_t ExtentSumsSize(std::size_t file_bytes);
+
+// Any number of threads may use one at once.
+class CheckedExtents {
+ public:
+  CheckedExtents() = default;
+  // `sums` are ExtentSums of the file as it was written.
+  CheckedExtents(std::string path, std::string sums);
+
+  // DataLoss, which names file and bytes, if an extent of `size` bytes of
+  // `file` from `offset` on was changed. Each extent is read once, by the first
+  // to ask for it; bytes beyond the file are none.
+  absl::Status Check(absl::Span<const std::byte> file, std::size_t offset,
+                     std::size_t size) const;
+
+ private:
+  absl::Status CheckOne(absl::Span<const std::byte> file,
+                        std::size_t extent) const;
+
+  std::string path_;
+  std::string sums_;
+  std::unique_ptr<std::atomic<bool>[]> is_whole_;  // by extent
+};
 
 struct IndexShard {
   std::int64_t tokens = 0;    // of NNN.tokens, with separators
   std::int64_t suffixes = 0;  // of NNN.suffixes: the tokens without
-  // FNV-1a of the two files' bytes, as sixteen digits (core/base/fnv1a.h).
+  // FNV-1a of the two files' bytes, as sixteen digits (core/base/bytes.h).
   std::string tokens_fnv1a;
   std::string suffixes_fnv1a;
-  // And of their extents (drafters/text/extent_sums.h).
+  // And of their extents.
   std::string tokens_extents;
   std::string suffixes_extents;
   // Where it ends in the corpus, for a build that goes on: documents that are
@@ -53,7 +89,7 @@ struct IndexShard {
 };
 
 struct IndexManifest {
-  // The name of the tokenizer's tokens (core/tokenizer/token_names.h); empty:
+  // The name of the tokenizer's tokens (core/tokenizer/vocabulary.h); empty:
   // unknown.
   std::string tokenizer;
   int vocab_size = 0;   // all tokens are below

@@ -1,27 +1,57 @@
 #include "drafters/text/plan_drafter.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <optional>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
-#include "core/model/context.h"
+#include "core/base/check.h"
 #include "core/prob/distribution.h"
-#include "drafters/drafter.h"
-#include "drafters/propose_each.h"
-#include "drafters/text/count_rule.h"
-#include "drafters/text/draft_plan.h"
+#include "drafters/propose.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
-#include "tree/verdict.h"
 
 namespace banyan {
+
+int DraftPlan::Add(int parent, TokenId token, double score) {
+  Check(parent >= 0 && parent < size(), "a node of the plan");
+  Check(score > 0, "a score that speaks for the token");
+  Check(Child(parent, token) < 0, "siblings are distinct");
+  Node& above = nodes_[static_cast<std::size_t>(parent)];
+  const Node child = {.token = token,
+                      .parent = parent,
+                      .score = score,
+                      .next_sibling = above.first_child};
+  above.first_child = size();
+  nodes_.push_back(child);
+  return size() - 1;
+}
+
+DraftPlan DraftPlan::Chain(absl::Span<const TokenId> tokens) {
+  DraftPlan plan;
+  int at = 0;
+  for (TokenId token : tokens) at = plan.Add(at, token, 1);
+  return plan;
+}
+
+int DraftPlan::depth(int index) const {
+  int depth = 0;
+  for (int at = index; at > 0; at = node(at).parent) ++depth;
+  return depth;
+}
+
+int DraftPlan::Child(int index, TokenId token) const {
+  int child = node(index).first_child;
+  while (child >= 0 && node(child).token != token)
+    child = node(child).next_sibling;
+  return child;
+}
+
+int DraftPlan::Find(absl::Span<const TokenId> path) const {
+  int at = 0;
+  for (std::size_t i = 0; i < path.size() && at >= 0; ++i)
+    at = Child(at, path[i]);
+  return at;
+}
+
 namespace {
 
 // The children of a node of the plan, by rising token.

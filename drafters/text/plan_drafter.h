@@ -12,20 +12,56 @@
 #ifndef BANYAN_DRAFTERS_TEXT_PLAN_DRAFTER_H_
 #define BANYAN_DRAFTERS_TEXT_PLAN_DRAFTER_H_
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
+#include "core/base/params.h"
+#include "core/base/token.h"
 #include "core/model/context.h"
 #include "drafters/drafter.h"
-#include "drafters/text/count_rule.h"
-#include "drafters/text/draft_plan.h"
+#include "drafters/text/token_counts.h"
 #include "tree/verdict.h"
 
 namespace banyan {
+
+// DraftPlan: what a drafter means to propose in one round, as a trie below the
+// last committed token.
+class DraftPlan {
+ public:
+  struct Node {
+    TokenId token = 0;
+    int parent = -1;
+    // How much speaks for it among what may follow its parent: a count, or a
+    // share of one. More than 0.
+    double score = 0;
+    int first_child = -1;
+    int next_sibling = -1;  // added before this one
+  };
+
+  DraftPlan() : nodes_(1) {}
+
+  // A child of node `parent`; 0 is the root. Siblings are distinct tokens.
+  // Returns its number.
+  int Add(int parent, TokenId token, double score);
+  // A chain of these tokens from the root, each with the score 1.
+  static DraftPlan Chain(absl::Span<const TokenId> tokens);
+
+  int size() const { return static_cast<int>(nodes_.size()); }
+  const Node& node(int index) const {
+    return nodes_[static_cast<std::size_t>(index)];
+  }
+  int depth(int index) const;
+  // The node's child with this token, and the node of a path from the root; -1:
+  // none.
+  int Child(int index, TokenId token) const;
+  int Find(absl::Span<const TokenId> path) const;
+
+ private:
+  std::vector<Node> nodes_;
+};
 
 class PlanDrafter : public Drafter {
  public:
@@ -72,6 +108,23 @@ class PlanSession : public DraftSession {
   int prompt_length_ = 0;
   DraftPlan plan_;
 };
+
+// The keys of drafters that look the end of the text up in other text: the
+// fewest and the most tokens of a match.
+
+template <typename Options>
+void AddMatchLengths(Keys<Options>& keys) {
+  keys.Between("max_match", &Options::max_match, 1, 64,
+               "The most tokens that are matched.");
+  keys.Optional("min_match", &Options::min_match,
+                "The fewest tokens that are a match, at least 1.");
+}
+
+inline void EnsureMatchLengths(ParamsReader& in, int min_match, int max_match) {
+  in.Ensure(
+      min_match >= 1 && min_match <= max_match, "min_match",
+      absl::StrCat("must lie between 1 and max_match, which is ", max_match));
+}
 
 }  // namespace banyan
 

@@ -1,14 +1,8 @@
 #include "drafters/text/recent_grams.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <vector>
 
-#include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/base/token.h"
-#include "core/model/context.h"
 
 namespace banyan {
 namespace {

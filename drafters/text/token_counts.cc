@@ -3,28 +3,20 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <memory>
-#include <string>
-#include <vector>
+#include <numeric>
+#include <utility>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "core/base/dtype.h"
-#include "core/base/quoted_name.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
-#include "core/checkpoint/safetensors_writer.h"
+#include "core/base/messages.h"
+#include "core/base/number_rows.h"
+#include "core/checkpoint/safetensors.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/tensor_file.h"
 
 namespace banyan {
+
 namespace {
 
 static_assert(std::endian::native == std::endian::little,
@@ -194,6 +186,146 @@ absl::Status WriteTokenCounts(const std::string& path,
   BANYAN_RETURN_IF_ERROR(Append(*file, counts.tokens));
   BANYAN_RETURN_IF_ERROR(Append(*file, counts.counts));
   return file->Finish();
+}
+
+namespace {
+
+SamplingRule WithoutBans(SamplingOptions options) {
+  options.banned.clear();
+  return SamplingRule(std::move(options));
+}
+
+bool KeepsCounts(const SamplingOptions& options) {
+  return options.repetition_penalty == 1 && options.temperature == 1 &&
+         options.top_k == 0 && options.top_p == 1 && options.min_p == 0;
+}
+
+Distribution ToDistribution(CountRow counts) {
+  return Distribution::Sparse(counts.vocab_size, std::move(counts.tokens),
+                              std::move(counts.values));
+}
+
+// Where the tokens of `text` stand among the counted ones, as far as they do.
+std::vector<TokenId> Places(const CountRow& counts,
+                            absl::Span<const TokenId> text) {
+  std::vector<TokenId> places;
+  for (TokenId token : text) {
+    const auto at =
+        std::lower_bound(counts.tokens.begin(), counts.tokens.end(), token);
+    if (at != counts.tokens.end() && *at == token)
+      places.push_back(static_cast<TokenId>(at - counts.tokens.begin()));
+  }
+  return places;
+}
+
+std::vector<double> LogShares(const std::vector<double>& values) {
+  const double total = std::accumulate(values.begin(), values.end(), 0.0);
+  std::vector<double> logits;
+  logits.reserve(values.size());
+  for (double value : values) logits.push_back(std::log(value / total));
+  return logits;
+}
+
+}  // namespace
+
+CountRule::CountRule(const SamplingRule& rule)
+    : rule_(WithoutBans(rule.options())),
+      banned_(rule.options().banned),
+      keeps_counts_(KeepsCounts(rule.options())) {}
+
+void CountRule::LeaveOutBanned(CountRow& counts) const {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < counts.tokens.size(); ++i) {
+    if (std::find(banned_.begin(), banned_.end(), counts.tokens[i]) !=
+        banned_.end())
+      continue;
+    counts.tokens[kept] = counts.tokens[i];
+    counts.values[kept++] = counts.values[i];
+  }
+  counts.tokens.resize(kept);
+  counts.values.resize(kept);
+}
+
+absl::StatusOr<Proposal> CountRule::Apply(
+    DrawKind draw_kind, CountRow counts, absl::Span<const TokenId> history,
+    absl::Span<const TokenId> path) const {
+  if (!banned_.empty()) LeaveOutBanned(counts);
+  const bool ranked = draw_kind == DrawKind::kDeterministic && !keeps_counts_;
+  if (ranked || keeps_counts_ || counts.tokens.empty())
+    return Proposal{ToDistribution(std::move(counts)), ranked};
+  const int vocab_size = counts.vocab_size;
+  if (greedy() && !reads_text()) {  // without a logarithm a token
+    const Distribution law_of_counts = ToDistribution(std::move(counts));
+    return Proposal{Distribution::OneHot(vocab_size, law_of_counts.Argmax())};
+  }
+  // The rule sees the counted tokens alone, numbered from 0.
+  std::vector<TokenId> seen;
+  std::vector<TokenId> on_path;
+  if (reads_text()) {
+    seen = Places(counts, history);
+    on_path = Places(counts, path);
+  }
+  BANYAN_ASSIGN_OR_RETURN(const Distribution numbered,
+                          rule_.Apply(LogShares(counts.values), seen, on_path));
+  CountRow result = {.vocab_size = vocab_size};
+  numbered.ForEach([&](TokenId number, double mass) {
+    result.tokens.push_back(counts.tokens[static_cast<std::size_t>(number)]);
+    result.values.push_back(mass);
+  });
+  return Proposal{ToDistribution(std::move(result))};
+}
+
+UnigramLaw::UnigramLaw(std::shared_ptr<const TokenCounts> counts,
+                       const SamplingRule& rule)
+    : counts_(std::move(counts)), rule_(rule) {}
+
+// Made when it is first asked for: drafters are built often, and the bigram
+// rarely needs this.
+const CountRow& UnigramLaw::Seen() {
+  if (seen_.vocab_size > 0) return seen_;
+  const std::vector<std::int64_t>& counts = counts_->unigram;
+  seen_.vocab_size = static_cast<int>(counts.size());
+  for (std::size_t token = 0; token < counts.size(); ++token) {
+    if (counts[token] == 0) continue;
+    seen_.tokens.push_back(static_cast<TokenId>(token));
+    seen_.values.push_back(static_cast<double>(counts[token]));
+  }
+  return seen_;
+}
+
+absl::StatusOr<Proposal> UnigramLaw::After(DrawKind draw_kind,
+                                           absl::Span<const TokenId> history,
+                                           absl::Span<const TokenId> path) {
+  if (rule_.reads_text()) return rule_.Apply(draw_kind, Seen(), history, path);
+  Proposal& made = draw_kind == DrawKind::kDeterministic ? scores_ : law_;
+  if (made.q.vocab_size() == 0) {
+    BANYAN_ASSIGN_OR_RETURN(made, rule_.Apply(draw_kind, Seen(), {}, {}));
+  }
+  return made;
+}
+
+std::vector<KeyRow> CountsKeys() {
+  return {
+      NameKey("counts",
+              "A file that `banyan make counts` wrote, relative to this one."),
+      SamplingKey()};
+}
+
+absl::StatusOr<CountsAndRule> TakeCounts(ParamsReader& in, Workbench& bench) {
+  const Params* file = in.TakeRequired("counts");
+  BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  const int vocab_size = bench.target().vocab_size();
+  const auto open = bench.OpenFile<TokenCounts>(
+      *file, absl::StrCat("of ", vocab_size, " tokens"),
+      [&](const std::string& path)
+          -> absl::StatusOr<std::shared_ptr<const TokenCounts>> {
+        BANYAN_ASSIGN_OR_RETURN(TokenCounts counts,
+                                ReadTokenCounts(path, vocab_size));
+        return std::make_shared<TokenCounts>(std::move(counts));
+      });
+  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const TokenCounts> counts, open);
+  return CountsAndRule{std::move(counts), std::move(rule)};
 }
 
 }  // namespace banyan

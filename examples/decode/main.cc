@@ -5,7 +5,7 @@
 
 #include "core/base/params.h"
 #include "core/ops/devices.h"
-#include "core/random/seeded_source.h"
+#include "core/random/random_source.h"
 #include "experiments/models/method_file.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/plan/presets.h"

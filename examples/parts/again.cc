@@ -5,10 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "core/base/keys.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
+#include "core/base/params.h"
 #include "core/prob/distribution.h"
 #include "drafters/drafter.h"
 #include "drafters/row.h"

@@ -6,9 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "core/base/keys.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
+#include "core/base/params.h"
 #include "tree/optimize/shape.h"
 #include "tree/policies/row.h"
 #include "tree/policies/shape_plan.h"

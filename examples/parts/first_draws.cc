@@ -11,8 +11,8 @@
 #include <memory>
 #include <vector>
 
-#include "core/base/keys.h"
-#include "core/prob/row_source.h"
+#include "core/base/params.h"
+#include "core/prob/distribution.h"
 #include "core/random/random_source.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"

@@ -1,7 +1,6 @@
 // The parts that my_banyan adds to the catalogues.
-#include "experiments/commands/parts.h"
-
 #include "drafters/row.h"
+#include "experiments/commands/program.h"
 #include "tree/policies/row.h"
 #include "verifiers/row.h"
 

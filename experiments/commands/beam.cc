@@ -7,13 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "core/base/clock.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/json/json_value.h"
 #include "core/model/model.h"
 #include "core/text/columns.h"
@@ -22,9 +17,8 @@
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/model_options.h"
+#include "experiments/commands/shared/output.h"
 #include "experiments/commands/shared/token_input.h"
-#include "experiments/commands/shared/warnings.h"
-#include "experiments/models/loaded_model.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/single/drafter_fit.h"
 

@@ -10,32 +10,26 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "core/base/clock.h"
-#include "core/base/counted.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
+#include "core/base/messages.h"
 #include "core/json/json_value.h"
 #include "core/text/columns.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/open_experiment.h"
-#include "experiments/commands/shared/warnings.h"
+#include "experiments/commands/shared/output.h"
 #include "experiments/models/model_shelf.h"
-#include "experiments/records/cell_names.h"
 #include "experiments/records/record.pb.h"
-#include "experiments/run/duration_text.h"
+#include "experiments/records/record_set.h"
 #include "experiments/run/estimate.h"
-#include "experiments/run/level_costs.h"
+#include "experiments/run/machine_costs.h"
 #include "experiments/run/prepared_cells.h"
 #include "experiments/run/prepared_run.h"
-#include "experiments/run/run_context.h"
+#include "experiments/run/progress.h"
 #include "experiments/run/run_file.h"
 #include "experiments/run/shard.h"
-#include "experiments/run/step_progress.h"
 
 namespace banyan {
 namespace {

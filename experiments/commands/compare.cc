@@ -5,11 +5,10 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/status.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
-#include "experiments/commands/shared/warnings.h"
+#include "experiments/commands/shared/output.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/table.h"
 

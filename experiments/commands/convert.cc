@@ -5,19 +5,15 @@
 #include <optional>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "core/base/dtype.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
+#include "core/base/number_rows.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/gguf/gguf_file.h"
 #include "core/json/json_value.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
-#include "experiments/commands/shared/text_progress.h"
-#include "experiments/commands/shared/warnings.h"
+#include "experiments/commands/shared/output.h"
+#include "experiments/commands/shared/token_input.h"
 #include "experiments/tools/convert_model.h"
 #include "experiments/tools/grow/output_folder.h"
 

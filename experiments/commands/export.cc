@@ -7,18 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "core/base/nearest.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
+#include "core/base/messages.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/output.h"
-#include "experiments/commands/shared/warnings.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/page/token_texts.h"
-#include "experiments/report/stated_rates.h"
+#include "experiments/report/stated_costs.h"
 
 namespace banyan {
 namespace {

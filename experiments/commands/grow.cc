@@ -6,32 +6,24 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
 #include "core/base/clock.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/gguf/gguf_file.h"
 #include "core/gguf/model_text.h"
 #include "core/json/json_value.h"
 #include "drafters/catalogue.h"
-#include "drafters/heads/head_growth.h"
+#include "drafters/head_tools.h"
 #include "drafters/row.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/model_options.h"
-#include "experiments/commands/shared/text_progress.h"
-#include "experiments/commands/shared/warnings.h"
+#include "experiments/commands/shared/output.h"
+#include "experiments/commands/shared/token_input.h"
 #include "experiments/plan/made_for.h"
-#include "experiments/tools/grow/grow_heads.h"
 #include "experiments/tools/grow/grow_model.h"
 #include "experiments/tools/grow/model_size.h"
 #include "experiments/tools/grow/output_folder.h"
-#include "experiments/tools/grow/write_tensors.h"
 
 namespace banyan {
 namespace {

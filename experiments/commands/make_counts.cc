@@ -11,27 +11,20 @@
 #include <system_error>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/string_view.h"
-#include "core/base/counted.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
+#include "core/base/messages.h"
 #include "core/base/token.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/json/json_value.h"
-#include "core/tokenizer/token_names.h"
 #include "core/tokenizer/tokenizer.h"
+#include "core/tokenizer/vocabulary.h"
 #include "drafters/draft_vocabulary.h"
 #include "drafters/text/token_counts.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/output.h"
-#include "experiments/commands/shared/text_progress.h"
-#include "experiments/commands/shared/warnings.h"
+#include "experiments/commands/shared/token_input.h"
 #include "experiments/tools/documents.h"
-#include "experiments/tools/token_counter.h"
 
 namespace banyan {
 namespace {

@@ -10,27 +10,19 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
-#include "configs/loader/writer.h"
-#include "core/base/counted.h"
+#include "configs/loader/yaml.h"
+#include "core/base/common.h"
+#include "core/base/input_files.h"
+#include "core/base/messages.h"
 #include "core/base/params.h"
-#include "core/base/read_file.h"
-#include "core/base/status_macros.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/model_options.h"
 #include "experiments/commands/shared/output.h"
 #include "experiments/commands/shared/token_input.h"
-#include "experiments/models/loaded_model.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/plan/presets.h"
-#include "experiments/run/prepared_prompts.h"
+#include "experiments/run/prepared_run.h"
 #include "experiments/tools/search.h"
 
 namespace banyan {

@@ -4,34 +4,19 @@
 
 #include <algorithm>
 #include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "core/base/status_macros.h"
-#include "core/device/ranks/launched.h"
+#include "core/base/common.h"
+#include "core/device/ranks/communicator.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
-#include "experiments/commands/shared/model_options.h"
-#include "experiments/commands/shared/output.h"
-#include "experiments/commands/shared/ranks_options.h"
 #include "experiments/commands/shared/token_input.h"
-#include "experiments/commands/shared/warnings.h"
-#include "experiments/plan/costs.h"
-#include "experiments/plan/write_costs.h"
 #include "experiments/records/machine.h"
-#include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
-#include "experiments/run/build_info.h"
-#include "experiments/run/count_costs.h"
+#include "experiments/run/drafter_costs.h"
+#include "experiments/run/run_file.h"
 
 namespace banyan {
 namespace {

@@ -9,29 +9,20 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "core/base/clock.h"
-#include "core/base/counted.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
+#include "core/base/messages.h"
 #include "core/device/ranks/communicator.h"
-#include "core/device/ranks/emulated_link.h"
-#include "core/device/ranks/metered.h"
 #include "core/json/json_value.h"
 #include "core/model/model.h"
 #include "experiments/commands/measure.h"
 #include "experiments/commands/shared/model_options.h"
-#include "experiments/commands/shared/ranks_options.h"
-#include "experiments/metrics/median.h"
-#include "experiments/models/loaded_model.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/plan/costs.h"
-#include "experiments/plan/one_drafter.h"
+#include "experiments/plan/opponents.h"
 #include "experiments/records/machine.h"
 #include "experiments/records/record.pb.h"
-#include "experiments/run/run_context.h"
+#include "experiments/run/run_file.h"
 #include "experiments/tools/pass_timing.h"
 
 namespace banyan {

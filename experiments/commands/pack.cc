@@ -4,11 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/base/weight_format.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/json/json_value.h"
@@ -16,9 +12,8 @@
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/output.h"
-#include "experiments/commands/shared/text_progress.h"
-#include "experiments/commands/shared/warnings.h"
-#include "experiments/models/loaded_model.h"
+#include "experiments/commands/shared/token_input.h"
+#include "experiments/models/model_shelf.h"
 #include "experiments/run/fingerprint.h"
 #include "experiments/tools/pack_model.h"
 

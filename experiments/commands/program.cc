@@ -8,16 +8,28 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "core/device/ranks/launched.h"
+#include "core/base/common.h"
+#include "core/device/ranks/communicator.h"
+#include "drafters/catalogue.h"
 #include "experiments/commands/commands.h"
-#include "experiments/commands/parts.h"
 #include "experiments/commands/shared/command_line.h"
-#include "experiments/commands/shared/quiet_rank.h"
-#include "experiments/run/build_info.h"
+#include "experiments/commands/shared/output.h"
+#include "experiments/metrics/catalogue.h"
+#include "experiments/run/run_file.h"
+#include "tree/policies/catalogue.h"
+#include "verifiers/catalogue.h"
 
 namespace banyan {
+
+Parts AddOwnParts() {
+  Parts parts = OwnParts();
+  AddDrafters(parts.drafters);
+  AddPolicies(parts.policies);
+  AddVerifiers(parts.verifiers);
+  AddMetrics(parts.metrics);
+  return parts;
+}
+
 namespace {
 
 constexpr int kFailed = 1;

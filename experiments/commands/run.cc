@@ -8,30 +8,23 @@
 #include <string>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/clock.h"
-#include "core/base/counted.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
+#include "core/base/messages.h"
 #include "core/device/ranks/communicator.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
+#include "experiments/commands/shared/model_options.h"
 #include "experiments/commands/shared/open_experiment.h"
-#include "experiments/commands/shared/ranks_options.h"
-#include "experiments/commands/shared/warnings.h"
-#include "experiments/records/claims.h"
+#include "experiments/commands/shared/output.h"
 #include "experiments/records/machine.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/answer/answer.h"
 #include "experiments/run/progress.h"
-#include "experiments/run/run_context.h"
 #include "experiments/run/run_file.h"
 #include "experiments/run/runner.h"
 #include "experiments/run/shard.h"
-#include "experiments/run/step_progress.h"
-#include "experiments/run/stop_signal.h"
 
 namespace banyan {
 namespace {

@@ -10,25 +10,19 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/string_view.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/json/json_value.h"
 #include "core/model/model.h"
-#include "core/prob/logits.h"
+#include "core/prob/sampling_rule.h"
 #include "core/text/columns.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/model_options.h"
 #include "experiments/commands/shared/token_input.h"
-#include "experiments/models/loaded_model.h"
 #include "experiments/models/model_shelf.h"
-#include "experiments/single/scoring.h"
-#include "experiments/single/token_text.h"
+#include "experiments/single/texts.h"
+#include "experiments/single/token_stream.h"
 
 namespace banyan {
 namespace {

@@ -8,15 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/json/json_value.h"
 #include "core/tokenizer/tokenizer.h"

@@ -1,15 +1,7 @@
 #include "experiments/metrics/catalogue.h"
 
-#include <vector>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "core/base/catalogue.h"
-#include "core/base/nearest.h"
-#include "experiments/metrics/metric.h"
-#include "experiments/metrics/themes.h"
+#include "core/base/messages.h"
+#include "core/base/params.h"
 
 namespace banyan {
 namespace {

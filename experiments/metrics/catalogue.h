@@ -2,12 +2,22 @@
 #ifndef BANYAN_EXPERIMENTS_METRICS_CATALOGUE_H_
 #define BANYAN_EXPERIMENTS_METRICS_CATALOGUE_H_
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include <vector>
+
+#include "core/base/common.h"
 #include "experiments/metrics/metric.h"
 
 namespace banyan {
+
+// The metrics, by theme: each function with its row beside it. Rows stand in
+// the order of reports.
+std::vector<MetricRow> PassesMetrics();
+std::vector<MetricRow> SpeedMetrics();
+std::vector<MetricRow> AcceptanceMetrics();
+std::vector<MetricRow> SizesMetrics();
+std::vector<MetricRow> TextMetrics();
+std::vector<MetricRow> MemoryMetrics();
+std::vector<MetricRow> TotalsMetrics();
 
 absl::Span<const MetricRow> MetricCatalogue();
 

@@ -19,11 +19,15 @@
 #ifndef BANYAN_EXPERIMENTS_METRICS_ESTIMATE_H_
 #define BANYAN_EXPERIMENTS_METRICS_ESTIMATE_H_
 
+#include <map>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "experiments/metrics/metric.h"
+#include "experiments/records/record_set.h"
 
 namespace banyan {
 
@@ -61,6 +65,57 @@ std::optional<double> PromptsToSee(const Estimate& difference, double level);
 // Of several tests at once: each p as a test by itself would have to have it,
 // so that all of them together err as seldom as one (Holm, 1979).
 std::vector<double> HolmAdjusted(absl::Span<const double> p);
+
+// The sign test: on how many prompts one cell's number was larger than
+// another's, and how likely so lopsided a count is if each were as likely as
+// the other (two-sided, exact). It asks less of prompts than an interval: only
+// that they are independent.
+struct SignTest {
+  int more = 0;
+  int less = 0;  // ties count for neither
+  double p = 1;
+};
+
+// Requires parts of the same prompts in the same order.
+SignTest CompareSigns(Form form, absl::Span<const Part> a,
+                      absl::Span<const Part> b);
+
+// The chance of a count at least as far from even as this one.
+double SignTestP(int more, int less);
+
+// The counts of a cell, prompt by prompt, by key.
+
+// For every key of any of the prompts, one part a prompt, in their order. The
+// turns of a chat are one prompt, and so are the prompts of a batch.
+using KeyedParts = std::map<std::string, std::vector<Part>, KeyLess>;
+
+// What a metric says of a cell, by key. A key without a number is left out.
+using KeyedEstimates = std::map<std::string, Estimate, KeyLess>;
+
+KeyedParts CountPrompts(const MetricRow& metric,
+                        absl::Span<const PromptPair> pairs);
+
+KeyedEstimates EstimateAll(const MetricRow& metric,
+                           absl::Span<const PromptPair> pairs);
+
+// The pairs of the prompts that both have (number and id agree), in one order.
+// Requires both in the order of numbers.
+std::pair<std::vector<PromptPair>, std::vector<PromptPair>> CommonPrompts(
+    absl::Span<const PromptPair> a, absl::Span<const PromptPair> b);
+
+// The parts of both over the prompts they have in common, place by place.
+// Prompts that share a batch on either side are one.
+struct CommonParts {
+  KeyedParts a;
+  KeyedParts b;
+};
+CommonParts CountCommon(const MetricRow& metric, absl::Span<const PromptPair> a,
+                        absl::Span<const PromptPair> b);
+
+// a less b over the prompts they have in common, for the keys of both.
+KeyedEstimates EstimateDifferences(const MetricRow& metric,
+                                   absl::Span<const PromptPair> a,
+                                   absl::Span<const PromptPair> b);
 
 }  // namespace banyan
 

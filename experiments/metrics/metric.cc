@@ -4,14 +4,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <tuple>
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 
 namespace banyan {
 namespace {

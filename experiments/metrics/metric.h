@@ -12,7 +12,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "experiments/records/prompt_pair.h"
+#include "experiments/records/record_set.h"
 
 namespace banyan {
 

@@ -4,12 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
-#include <string>
-#include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
-#include "experiments/records/record.pb.h"
 
 namespace banyan {
 namespace {

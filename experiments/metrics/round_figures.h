@@ -1,4 +1,4 @@
-// What several metrics ask of a round.
+// What several metrics need of a round.
 #ifndef BANYAN_EXPERIMENTS_METRICS_ROUND_FIGURES_H_
 #define BANYAN_EXPERIMENTS_METRICS_ROUND_FIGURES_H_
 
@@ -9,6 +9,8 @@
 #include "experiments/records/record.pb.h"
 
 namespace banyan {
+
+// What several metrics ask of a round.
 
 // How many sequences shared the round. Each is charged an equal share of its
 // times, so that the sums over a batch's prompts are the times of the batch.
@@ -63,6 +65,15 @@ std::vector<ListAndDraw> FirstDrawsTo(const records::Round& round, int node);
 
 // "trunk 0 ngram".
 std::string TrunkKey(const records::Cell& cell, int trunk);
+
+// Cost of one draft level.
+
+// Returns the cost of one level of a round, without the target pass: `draft`
+// divided by `levels`, plus `around` (deriving, verifying, committing) divided
+// by levels + 1, since the root is a level there too. Requires levels >= 1.
+inline double CostOfLevel(double draft, double around, int levels) {
+  return draft / levels + around / (levels + 1);
+}
 
 }  // namespace banyan
 

@@ -5,9 +5,8 @@
 #include "experiments/metrics/catalogue.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/metrics/round_figures.h"
-#include "experiments/metrics/themes.h"
-#include "experiments/records/prompt_pair.h"
 #include "experiments/records/record.pb.h"
+#include "experiments/records/record_set.h"
 
 namespace banyan {
 namespace {

@@ -3,11 +3,10 @@
 #include <optional>
 #include <vector>
 
+#include "experiments/metrics/catalogue.h"
 #include "experiments/metrics/metric.h"
-#include "experiments/metrics/themes.h"
-#include "experiments/records/claims.h"
-#include "experiments/records/prompt_pair.h"
 #include "experiments/records/record.pb.h"
+#include "experiments/records/record_set.h"
 
 namespace banyan {
 namespace {

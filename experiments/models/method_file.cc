@@ -3,34 +3,20 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "core/base/errors.h"
-#include "core/base/params.h"
-#include "core/base/status_macros.h"
+#include "core/base/messages.h"
 #include "core/base/token.h"
 #include "core/base/weight_format.h"
-#include "core/ops/outline.h"
+#include "core/ops/devices.h"
 #include "core/prob/sampling_rule.h"
 #include "decode/method.h"
-#include "drafters/catalogue.h"
 #include "drafters/drafter.h"
 #include "drafters/row.h"
-#include "drafters/workbench.h"
-#include "experiments/models/loaded_model.h"
 #include "experiments/plan/build_method.h"
 #include "experiments/plan/costs.h"
 #include "experiments/plan/made_for.h"
-#include "experiments/plan/method_spec.h"
-#include "experiments/plan/model_spec.h"
-#include "experiments/plan/one_drafter.h"
+#include "experiments/plan/opponents.h"
 #include "experiments/plan/read_method.h"
 #include "tree/policies/catalogue.h"
 

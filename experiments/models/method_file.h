@@ -7,15 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "core/base/clock.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "core/model/model.h"
 #include "decode/decoder.h"
 #include "drafters/catalogue.h"
 #include "drafters/workbench.h"
-#include "experiments/models/loaded_model.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/plan/method_spec.h"
 

@@ -2,27 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <map>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
-#include "configs/loader/writer.h"
-#include "core/base/counted.h"
-#include "core/base/params.h"
-#include "core/base/status_macros.h"
+#include "configs/loader/yaml.h"
+#include "core/base/messages.h"
 #include "experiments/plan/params_edit.h"
-#include "experiments/plan/resolve.h"
 
 namespace banyan {
 namespace {

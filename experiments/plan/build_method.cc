@@ -1,21 +1,13 @@
 #include "experiments/plan/build_method.h"
 
-#include <memory>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "core/base/clock.h"
 #include "core/base/params.h"
-#include "core/base/status_macros.h"
-#include "core/model/model.h"
-#include "core/prob/sampling_rule.h"
-#include "decode/decoder.h"
-#include "decode/method.h"
-#include "experiments/plan/method_spec.h"
+#include "tree/draft_tree.h"
 #include "verifiers/catalogue.h"
 
 namespace banyan {
+
 absl::StatusOr<SamplingRule> ReadSampling(const MethodSpec& spec) {
   if (spec.sampling.kind() == Params::Kind::kNull) return SamplingRule();
   return SamplingRule::FromParams(spec.sampling);
@@ -48,6 +40,15 @@ absl::StatusOr<std::unique_ptr<Decoder>> MakeDecoder(
       Decoder::Create(target, std::move(method), std::move(clock));
   if (!decoder.ok()) return ErrorAt(spec.verifier.origin(), decoder.status());
   return std::make_unique<Decoder>(*std::move(decoder));
+}
+
+JsonValue TrunksToJson(const Method& method) {
+  JsonValue trunks = JsonValue::List();
+  for (const Trunk& trunk : method.trunks)
+    trunks.Add({{"drafter", trunk.drafter_name},
+                {"policy", trunk.policy_name},
+                {"draws", std::string(Name(trunk.draw_kind))}});
+  return trunks;
 }
 
 }  // namespace banyan

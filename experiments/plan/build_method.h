@@ -11,9 +11,9 @@
 #include <string>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "core/base/clock.h"
+#include "core/base/common.h"
+#include "core/json/json_value.h"
 #include "core/model/model.h"
 #include "core/prob/sampling_rule.h"
 #include "decode/decoder.h"
@@ -44,6 +44,11 @@ absl::Status AddTrunks(const MethodSpec& spec, MakeDrafter make,
 absl::StatusOr<std::unique_ptr<Decoder>> MakeDecoder(
     const MethodSpec& spec, const Model& target, Method method,
     std::shared_ptr<const Clock> clock = std::make_shared<SteadyClock>());
+
+// A method in JSON, as every command writes it.
+
+// Returns a list: drafter, policy and draw kind of each trunk.
+JsonValue TrunksToJson(const Method& method);
 
 }  // namespace banyan
 

@@ -2,7 +2,7 @@
 // How long passes and drafted levels take, how often drafted tokens are
 // accepted, and which lengths of chains were fastest.
 //
-// `banyan measure` writes such tables and read_costs.h reads them, in one
+// `banyan measure` writes such tables and ReadCosts() reads them, in one
 // format (docs/formats.md). Policies, experiments and reports take from them
 // what they need.
 #ifndef BANYAN_EXPERIMENTS_PLAN_COSTS_H_
@@ -139,7 +139,7 @@ struct Costs {
   std::vector<AcceptanceTable> acceptance;
   std::vector<HeadTable> heads;
   std::vector<ChainLength> chains;
-  Params rates;  // of other programs, which reports read (stated_rates.h)
+  Params rates;  // of other programs, which reports read (stated_costs.h)
 };
 
 // What a table is wanted for. What is not known is empty. The drafter's kind
@@ -175,6 +175,36 @@ const HeadTable* BestHeads(const Costs& costs, const CostQuestion& question);
 const LevelCosts* BestLevel(const Costs& costs, const CostQuestion& question);
 // Returns the passes of the target, or of another where none has its name.
 const PassCosts* BestPasses(const Costs& costs, const CostQuestion& question);
+
+// The format of costs: what `banyan measure` writes, and what
+// policies, experiments and `banyan report --curve` include.
+//
+//   machine: AMD EPYC, cpu, AVX2, 2 threads
+//   passes:
+//     - {target: large, weights: bf16, context: 128, ms: {1: 9.8, 16: 25}}
+//   levels:
+//     - {target: large, ms: {small: 1.2, ngram: 0.01}}
+//   acceptance:
+//     - target: large
+//       drafters: [small]
+//       draws: [independent]
+//       rounds: 100
+//       counts:
+//         - {depth: 1, judged: [100, 40], accepted: [60, 8]}
+
+// Whether a value has tables of costs, where numbers may stand too.
+bool IsCosts(const Params& value);
+
+// Reads tables, or those of a list of included files. Fails, with file, line
+// and column, on keys and numbers that cannot be, and on two tables of
+// acceptance for one setting and the same drafters.
+absl::StatusOr<Costs> ReadCosts(const Params& value);
+
+// Writes costs in the format that is read above.
+
+// Returns what ReadCosts reads, but for `rates`. `from` stands once, at the
+// head, for all tables that come from there.
+std::string ToYaml(const Costs& costs, const Provenance& from);
 
 }  // namespace banyan
 

@@ -1,5 +1,7 @@
 // Experiment: a pure description of what to run, expanded into cells, as
 // read_experiment.h reads it from a file.
+//
+// A setting is what cells share that differ in their seeds alone.
 #ifndef BANYAN_EXPERIMENTS_PLAN_EXPERIMENT_H_
 #define BANYAN_EXPERIMENTS_PLAN_EXPERIMENT_H_
 
@@ -11,13 +13,29 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "core/base/params.h"
-#include "experiments/plan/compare.h"
 #include "experiments/plan/costs.h"
 #include "experiments/plan/method_spec.h"
-#include "experiments/plan/model_spec.h"
 
 namespace banyan {
+
+// What an experiment's `compare` says.
+struct CompareSpec {
+  // A method; empty: of the chains given or predicted, the fastest that some
+  // rival's drafter can make; without chains the baseline.
+  std::string reference;
+  Origin reference_place;
+  std::vector<std::string> rivals;  // empty: all methods but the reference
+  std::vector<ChainLength> chains;
+  bool measured = false;   // `chains: measured`: lengths are predicted
+  bool neighbours = true;  // those of predicted lengths run too
+  bool same_size = true;   // so do chains of as many nodes as a tree has
+};
+
+// `methods` are the experiment's. Fails on names it does not have.
+absl::StatusOr<CompareSpec> ReadCompare(const Params& section,
+                                        const Params& methods);
 
 struct WorkloadSpec {
   std::string file;
@@ -94,6 +112,14 @@ struct Experiment {
   // The sizes that were chosen by predicted speed, a sentence each.
   std::vector<std::string> predictions;
 };
+
+// The setting of a cell: what cells share that differ in their seeds alone, or
+// whose axis labels change only other methods.
+
+// All that a cell decodes by except its seed, as a text. Two cells of one
+// setting have the same method from the same places of the same files, so what
+// is wrong with one is wrong with the other in the same words.
+std::string SettingOf(const ExperimentCell& cell);
 
 }  // namespace banyan
 

@@ -6,27 +6,17 @@
 #include <filesystem>
 #include <memory>
 #include <set>
-#include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
-#include "core/base/errors.h"
+#include "core/base/input_files.h"
+#include "core/base/messages.h"
 #include "core/base/params.h"
-#include "core/base/read_file.h"
-#include "core/base/status_macros.h"
 #include "core/gguf/model_text.h"
-#include "core/json/json_at.h"
 #include "core/json/json_value.h"
-#include "core/tokenizer/token_names.h"
 #include "core/tokenizer/tokenizer.h"
-#include "experiments/plan/method_spec.h"
-#include "experiments/plan/one_drafter.h"
+#include "core/tokenizer/vocabulary.h"
+#include "experiments/plan/opponents.h"
 #include "experiments/plan/presets.h"
 
 namespace banyan {

@@ -6,7 +6,7 @@
 //
 // `drafter` says what the folder can be used for: presets that want one, find
 // another of the same word. `tokenizer` is the name of the target's tokens
-// (token_names.h). Only drafters that read the target's states have the sizes.
+// (vocabulary.h). Only drafters that read the target's states have the sizes.
 #ifndef BANYAN_EXPERIMENTS_PLAN_MADE_FOR_H_
 #define BANYAN_EXPERIMENTS_PLAN_MADE_FOR_H_
 
@@ -14,9 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 #include "experiments/plan/method_spec.h"
 
 namespace banyan {

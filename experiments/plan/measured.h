@@ -18,11 +18,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "core/base/common.h"
 #include "experiments/plan/costs.h"
 #include "experiments/plan/experiment.h"
-#include "experiments/plan/model_spec.h"
+#include "experiments/plan/method_spec.h"
 
 namespace banyan {
 

@@ -11,15 +11,57 @@
 #define BANYAN_EXPERIMENTS_PLAN_OPPONENTS_H_
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "experiments/plan/compare.h"
+#include "core/base/common.h"
+#include "core/base/params.h"
+#include "experiments/plan/costs.h"
 #include "experiments/plan/experiment.h"
-#include "experiments/plan/one_drafter.h"
+#include "experiments/plan/method_spec.h"
 
 namespace banyan {
+
+// One drafter of a method, by itself.
+struct OneDrafter {
+  std::string label;
+  // The same for the same drafter, however methods name its models.
+  std::string identity;
+  std::vector<NamedModel> models;  // those it names
+  Params section;
+};
+
+// Drafter `number` of a method; `target` is the name of the target's directory.
+OneDrafter Alone(const MethodSpec& method, int number,
+                 const std::string& target);
+// The same of all its drafters.
+std::vector<OneDrafter> EachAlone(const MethodSpec& method,
+                                  const std::string& target);
+
+// The drafter as it stands in tables of costs, but for the kind of its draws.
+CountedDrafter InTables(const OneDrafter& drafter);
+
+// PolicySpec::PutStatedCosts of every policy that leaves nothing to the
+// machine. The question's drafter is each trunk's own.
+absl::Status PutStatedCosts(CostQuestion question, MethodSpec& method,
+                            std::vector<std::string>& notes);
+
+// A method: the drafter with this policy and verifier. Its place is the
+// drafter's.
+MethodSpec MethodOf(const OneDrafter& drafter, PolicySpec policy,
+                    Params verifier);
+// The policy that drafts a line of `length` tokens.
+PolicySpec ChainPolicy(int length);
+// multi_round. On a chain every other lossless verifier but block does the
+// same.
+Params ChainVerifier();
+
+// The last part of a path to a directory.
+std::string FolderName(const std::string& path);
+// What a drafter of this title (DrafterTitle) is called that reads the model of
+// this folder: as the folder; one made of drafters by its own name.
+std::string DrafterLabel(const std::string& title, const std::string& folder);
 
 // The best length of the chain of a cell's drafter; none if it is not known.
 using ChainFinder =

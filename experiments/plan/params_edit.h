@@ -1,17 +1,18 @@
-// Params put together: presets with overrides, settings by path.
+// Params put together: bases, presets with overrides, and settings by path.
 #ifndef BANYAN_EXPERIMENTS_PLAN_PARAMS_EDIT_H_
 #define BANYAN_EXPERIMENTS_PLAN_PARAMS_EDIT_H_
 
 #include <string>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 
 namespace banyan {
 
+// Params put together: presets with overrides, settings by path.
+
 // `base` with `over` laid upon it: maps are merged key by key, anything else is
-// replaced, as are costs (read_costs.h) and a map whose `name` is another: the
+// replaced, as are costs (costs.h) and a map whose `name` is another: the
 // keys of a chain are not those of a tree. Every value keeps the place where it
 // was written.
 Params Overlay(const Params& base, const Params& over);
@@ -32,6 +33,33 @@ Params With(const Params& map, Params::Entry entry);
 
 // Without this key of a map.
 Params Without(const Params& map, absl::string_view key);
+
+// The base of an experiment: a file with target, models and methods that
+// several experiments share.
+
+// Its sections, upon those of its own base if it has one. Null: none.
+struct BaseFile {
+  Params target;
+  Params models;
+  Params methods;
+};
+
+// The file whose path is the value of `base`. Fails, with file and place, if it
+// cannot be read, has another key or no target, or is a base of itself.
+absl::StatusOr<BaseFile> ReadBaseFile(const Params& base);
+
+// The experiment's methods upon those of the base, key by key; the base's come
+// first. Null leaves a method of the base out, and is an error for another.
+absl::StatusOr<Params> WithBaseMethods(const Params& file,
+                                       const BaseFile& base);
+
+// The experiment's target upon that of the base, and the base's models in the
+// place of the methods' own of the same names.
+absl::StatusOr<Params> WithBaseTarget(const Params& file, const BaseFile& base);
+
+// Gives every method the models that its drafters name and it has not: those of
+// the experiment, or else of the base. Changes nothing the second time.
+absl::StatusOr<Params> WithSeenModels(const Params& file, const BaseFile& base);
 
 }  // namespace banyan
 

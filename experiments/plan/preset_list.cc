@@ -4,20 +4,13 @@
 #include <cstddef>
 #include <filesystem>
 #include <set>
-#include <string>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
+#include "core/base/common.h"
+#include "core/base/input_files.h"
 #include "core/base/params.h"
-#include "core/base/read_file.h"
-#include "core/base/status_macros.h"
-#include "core/json/json_at.h"
+#include "core/json/json_value.h"
 #include "experiments/plan/made_for.h"
 #include "experiments/plan/method_spec.h"
 #include "experiments/plan/presets.h"

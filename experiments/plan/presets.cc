@@ -3,18 +3,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <string>
 #include <system_error>
-#include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "configs/loader/loader.h"
-#include "core/base/nearest.h"
-#include "core/base/params.h"
-#include "core/base/status_macros.h"
+#include "configs/loader/yaml.h"
+#include "core/base/common.h"
+#include "core/base/messages.h"
 
 namespace banyan {
 namespace {

@@ -1,5 +1,3 @@
-#include "experiments/plan/read_costs.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -11,13 +9,8 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
-#include "core/base/status_macros.h"
 #include "core/base/weight_format.h"
 #include "core/prob/draw_kind.h"
 #include "experiments/plan/costs.h"

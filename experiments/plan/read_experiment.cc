@@ -4,39 +4,21 @@
 #include <cstdint>
 #include <map>
 #include <set>
-#include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/string_view.h"
-#include "configs/loader/loader.h"
-#include "configs/loader/writer.h"
-#include "core/base/errors.h"
-#include "core/base/fnv1a.h"
-#include "core/base/nearest.h"
-#include "core/base/params.h"
-#include "core/base/status_macros.h"
+#include "configs/loader/yaml.h"
+#include "core/base/bytes.h"
+#include "core/base/common.h"
 #include "core/prob/sampling_rule.h"
 #include "core/tokenizer/chat_template.h"
 #include "experiments/plan/axes.h"
-#include "experiments/plan/compare.h"
 #include "experiments/plan/costs.h"
-#include "experiments/plan/experiment.h"
 #include "experiments/plan/made_for.h"
 #include "experiments/plan/measured.h"
 #include "experiments/plan/method_spec.h"
-#include "experiments/plan/model_spec.h"
-#include "experiments/plan/one_drafter.h"
 #include "experiments/plan/opponents.h"
 #include "experiments/plan/params_edit.h"
-#include "experiments/plan/read_costs.h"
 #include "experiments/plan/read_method.h"
-#include "experiments/plan/resolve.h"
 
 namespace banyan {
 namespace {

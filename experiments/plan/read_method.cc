@@ -2,22 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "core/base/params.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/tokenizer/chat_template.h"
 #include "decode/method.h"
 #include "drafters/catalogue.h"
-#include "experiments/plan/method_spec.h"
-#include "experiments/plan/model_spec.h"
-#include "experiments/plan/policy_spec.h"
 
 namespace banyan {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "core/base/errors.h"
+#include "core/base/messages.h"
 #include "core/base/params.h"
 #include "experiments/plan/method_spec.h"
 

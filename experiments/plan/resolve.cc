@@ -1,20 +1,10 @@
 #include "experiments/plan/resolve.h"
 
 #include <filesystem>
-#include <string>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "core/base/errors.h"
-#include "core/base/params.h"
-#include "core/base/status_macros.h"
-#include "experiments/plan/base_file.h"
+#include "core/base/messages.h"
 #include "experiments/plan/params_edit.h"
 #include "experiments/plan/presets.h"
 

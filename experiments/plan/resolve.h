@@ -6,8 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 
 namespace banyan {

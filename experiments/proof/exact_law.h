@@ -1,5 +1,7 @@
 // Computes the exact output distribution of a method on a toy model, by
 // enumerating every choice of its drafters and its verifier.
+//
+// `banyan exact` reads the models and the method from a file.
 #ifndef BANYAN_EXPERIMENTS_PROOF_EXACT_LAW_H_
 #define BANYAN_EXPERIMENTS_PROOF_EXACT_LAW_H_
 
@@ -7,14 +9,17 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/model/table_model.h"
 #include "core/prob/sampling_rule.h"
 #include "core/random/random_source.h"
 #include "decode/decoder.h"
+#include "drafters/workbench.h"
 
 namespace banyan {
 
@@ -60,6 +65,20 @@ struct ExactLaw {
 absl::StatusOr<ExactLaw> ComputeExactLaw(const TableModel& target,
                                          Decoder& decoder,
                                          const LawOptions& options);
+
+// The file `banyan exact` reads: toy models as tables, and the method to run on
+// them. docs/formats.md describes it.
+struct ExactFile {
+  int vocab_size = 0;
+  LawOptions options;
+  std::shared_ptr<TableModel> target;  // outlives the decoder
+  std::unique_ptr<Workbench> bench;    // likewise, with the drafters' tables
+  std::unique_ptr<Decoder> decoder;
+  std::string control;  // what was broken on purpose; empty: nothing
+};
+
+// Everything the outside can get wrong is an error with file, line and column.
+absl::StatusOr<ExactFile> ReadExactFile(const Params& file);
 
 }  // namespace banyan
 

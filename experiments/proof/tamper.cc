@@ -1,5 +1,3 @@
-#include "experiments/proof/tamper.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -11,9 +9,9 @@
 #include "absl/functional/function_ref.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
-#include "core/prob/row_source.h"
 #include "core/prob/sampling_rule.h"
 #include "core/random/random_source.h"
+#include "experiments/proof/controls.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/verifier.h"

@@ -1,5 +1,3 @@
-#include "experiments/proof/wrong_verifiers.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -10,8 +8,8 @@
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "core/prob/residual.h"
-#include "core/prob/row_source.h"
 #include "core/random/random_source.h"
+#include "experiments/proof/controls.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"

@@ -1,5 +1,3 @@
-#include "experiments/records/claims.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -9,11 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/types/span.h"
-#include "experiments/records/prompt_pair.h"
+#include "core/base/common.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
 

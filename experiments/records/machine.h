@@ -1,16 +1,16 @@
-// What a record says of the machine and the build it comes from.
+// What a record says of the machine, the build and the files that were read.
 #ifndef BANYAN_EXPERIMENTS_RECORDS_MACHINE_H_
 #define BANYAN_EXPERIMENTS_RECORDS_MACHINE_H_
 
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 #include "experiments/records/record.pb.h"
 
 namespace banyan {
+
+// What a record says of the machine and the build it comes from.
 
 // ", 2 ranks on 1 machine (mpi)" where ranks share the target, else nothing.
 inline std::string RanksText(const records::Machine& machine) {
@@ -91,6 +91,29 @@ inline std::string OverloadText(const records::Machine& machine) {
       "running, so times and speedups may mislead",
       machine.load(), machine.cores());
 }
+
+// Whether two runs of a cell read the same files.
+struct FileDifference {
+  std::string path;
+  std::string a, b;  // fingerprints; empty: it was not read
+};
+
+// The files that are not the same in both, by the names of file and folder: the
+// same model may lie elsewhere on another machine. Of records older than the
+// list of files, the folders whose weights differ.
+std::vector<FileDifference> DifferingFiles(const records::Cell& a,
+                                           const records::Cell& b);
+
+// The first such file of any cell; empty: there is none. Requires the same
+// cells.
+std::string FirstDifferingFile(const records::Context& a,
+                               const records::Context& b);
+
+// Whether both ran with the same measured costs, or without any.
+bool SameCosts(const records::Context& a, const records::Context& b);
+
+// Whether the cells name the files that they read.
+bool NamesFiles(const records::Context& context);
 
 }  // namespace banyan
 

@@ -1,5 +1,3 @@
-#include "experiments/records/record_check.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -7,12 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "experiments/records/record.pb.h"
+#include "experiments/records/record_file.h"
 
 namespace banyan {
 namespace {

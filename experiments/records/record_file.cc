@@ -8,25 +8,13 @@
 
 #include <cerrno>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <set>
-#include <string>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 #include "absl/memory/memory.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "core/base/read_file.h"
-#include "core/base/status_macros.h"
-#include "experiments/records/record_check.h"
+#include "core/base/input_files.h"
 #include "google/protobuf/message_lite.h"
 
 namespace banyan {

@@ -19,9 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 #include "experiments/records/record.pb.h"
 
 namespace banyan {
@@ -39,7 +37,7 @@ struct RecordFile {
 // Reads a file. An incomplete last entry is a torn tail, not an error; a file
 // that does not begin as a record file, whose first entry is no context, or in
 // which a complete entry does not match its checksum, its message or what
-// record_check.h asks, or a record is there twice, is refused, naming the byte.
+// CheckRecord() asks, or a record is there twice, is refused, naming the byte.
 // A file that ends before its context does has nothing to give: DataLoss, and
 // it may be removed.
 absl::StatusOr<RecordFile> ReadRecordFile(const std::string& path);
@@ -83,6 +81,31 @@ class RecordWriter {
   std::int64_t end_ = 0;  // of the last whole entry
   absl::Status failed_;
 };
+
+// Whether a record agrees with itself. Checksums find damage; this finds a
+// record that some program wrote wrongly, before a metric counts it.
+
+// The most parts that an experiment is cut into: what scripts/slurm takes.
+// Reports name those that are missing.
+inline constexpr std::uint32_t kMostShards = 4'000'001;
+
+// OK, or what is wrong: every cell has a name of its own and a baseline that is
+// a cell without trunks, and there are no more than kMostShards shards.
+absl::Status CheckContext(const records::Context& context);
+
+// OK, or what is wrong. Requires a checked context. What holds of a record:
+//   1. Its cell is one of the context's.
+//   2. Every round's tree stands parents first, its lists name nodes and trunks
+//      that exist, and a kept draw points to a child with its token.
+//   3. The path leads down from the root, and what the rounds emitted is the
+//      record's tokens: there is one counter of tokens.
+//   4. Log-probabilities and gaps are given for all tokens or for none, target
+//      probabilities for all nodes of a round or for none.
+//   5. No time is negative; drafting has one for every trunk.
+//   6. What was learnt is of every trunk or of none, and stores are of trunks.
+//   7. Stop rules and kinds of draws are of those that record.proto names.
+absl::Status CheckRecord(const records::PromptRecord& record,
+                         const records::Context& context);
 
 }  // namespace banyan
 

@@ -1,32 +1,15 @@
 #include "experiments/records/record_set.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <set>
-#include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
-#include "core/base/counted.h"
-#include "core/base/status_macros.h"
-#include "experiments/records/cell_names.h"
-#include "experiments/records/claims.h"
+#include "core/base/messages.h"
 #include "experiments/records/machine.h"
-#include "experiments/records/prompt_pair.h"
-#include "experiments/records/read_files.h"
-#include "experiments/records/record.pb.h"
-#include "experiments/records/record_file.h"
 
 namespace banyan {
 namespace {

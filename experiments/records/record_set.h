@@ -1,20 +1,74 @@
-// Record files read together: the shards of one experiment, or several
-// experiments side by side.
+// Record files read together: their cells, their prompts, and which cells bear
+// out their claim to be lossless.
 #ifndef BANYAN_EXPERIMENTS_RECORDS_RECORD_SET_H_
 #define BANYAN_EXPERIMENTS_RECORDS_RECORD_SET_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "experiments/records/prompt_pair.h"
+#include "absl/strings/ascii.h"
+#include "core/base/common.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_file.h"
 
 namespace banyan {
+
+// Names of a cell's target and of kinds of draws; kinds of cells.
+
+// The target's name, or else its directory.
+inline std::string TargetName(const records::Cell& cell) {
+  return cell.target().name().empty() ? cell.target().directory()
+                                      : cell.target().name();
+}
+
+// The method of a cell that decodes its baseline's prompts a second time,
+// without drafters as that: two times of one thing, which differ by what the
+// machine does. No table has it.
+inline constexpr char kPlainAgain[] = "plain_2";
+inline bool IsRepeat(const records::Cell& cell) {
+  return cell.trunks_size() == 0 && cell.method() == kPlainAgain;
+}
+
+// Whether its draft can branch.
+inline bool IsTree(const records::Cell& cell) {
+  return cell.trunks_size() > 1 ||
+         (cell.trunks_size() == 1 && !cell.trunks(0).chain());
+}
+
+// "independent", "without_replacement", "deterministic".
+inline std::string DrawKindName(records::DrawKind kind) {
+  return absl::AsciiStrToLower(records::DrawKind_Name(kind));
+}
+
+// A prompt as a cell decoded it, beside the same prompt without drafters.
+
+// What the rounds of both would take at costs that somebody stated.
+struct StatedTimes {
+  std::string costs;  // what numbers that rest on them are called by
+  double ms = 0;
+  double baseline_ms = 0;  // 0 without a baseline
+  // Of the record's, had each drafted just what it kept; none where that cannot
+  // be told.
+  std::optional<double> oracle_ms = {};
+};
+
+// Owns no record.
+struct PromptPair {
+  const records::Cell* cell = nullptr;
+  const records::PromptRecord* record = nullptr;
+  // The record of the cell's baseline: `record` itself where the cell is its
+  // own, null where the baseline has not decoded this prompt on this machine.
+  const records::PromptRecord* baseline = nullptr;
+  std::optional<StatedTimes> stated = {};
+  std::size_t machine = 0;  // that it was recorded on: RecordSet::machines
+};
+
+// Record files read together: the shards of one experiment, or several
+// experiments side by side.
 
 // Files whose machine and build are alike in all that times depend on.
 struct MachineFiles {
@@ -91,6 +145,40 @@ void SplitByKind(RecordSet& set);
 // several; else nothing. Returns whether it split: times of unlike machines
 // cannot be added up.
 bool SplitByMachine(RecordSet& set);
+
+// Whether texts bear out a cell's claim to be lossless.
+//
+// At temperature 0 a lossless method emits what plain decoding emits, token by
+// token, so records decide the claim. A cell whose texts differ loses it when
+// records are read: whoever reads `lossless` of a cell then reads false.
+
+// The place of the first token that differs from plain decoding's; the number
+// of tokens if none does. None where the two cannot be compared: without a
+// baseline, above temperature 0, or after earlier turns that differ.
+std::optional<std::size_t> FirstDifference(const PromptPair& pair);
+// Whether tokens differ from plain decoding's; false if they are not compared.
+bool Differs(const PromptPair& pair);
+
+// How many texts were compared with plain decoding's, and how many differ.
+struct TextCheck {
+  int compared = 0;
+  int differing = 0;
+};
+TextCheck CompareTexts(absl::Span<const PromptPair> pairs);
+
+// Takes the word from every cell that claims to be lossless and has a text that
+// differs, and from the method's other cells in its experiment; says so in
+// set.refuted. Runs of --fast are left alone: there rounding may tell texts
+// apart.
+void WithdrawRefutedClaims(RecordSet& set);
+
+// Warns, in the set, where plain decoding's second run gave another text than
+// its first, at any temperature: both draw the same.
+void WarnOfRepeats(RecordSet& set);
+
+// Aborted, with what set.refuted says, if anything; the program then ends
+// with 3.
+absl::Status CheckClaims(const RecordSet& set);
 
 }  // namespace banyan
 

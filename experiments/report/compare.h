@@ -23,10 +23,22 @@
 #include "absl/status/statusor.h"
 #include "core/json/json_value.h"
 #include "experiments/metrics/estimate.h"
+#include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/table.h"
 
 namespace banyan {
+
+// What two runs do not have in common.
+
+// "compiler: X | Y" for every fact of build, machine and experiment that
+// differs. Measured bandwidth counts as different from a tenth on.
+std::vector<std::string> ContextDifferences(const records::Context& a,
+                                            const records::Context& b);
+
+// The same for the settings of two cells, each led by the name of the first.
+std::vector<std::string> CellDifferences(const records::Cell& a,
+                                         const records::Cell& b);
 
 struct CompareOptions {
   std::string cell;  // empty: all that both have

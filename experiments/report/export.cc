@@ -3,22 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <ostream>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/json/json_value.h"
 #include "experiments/metrics/round_figures.h"
-#include "experiments/records/prompt_pair.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_file.h"
-#include "experiments/records/record_set.h"
-#include "experiments/report/page/token_texts.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/util/json_util.h"
 

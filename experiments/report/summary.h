@@ -7,11 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "experiments/metrics/cell_counts.h"
+#include "core/base/common.h"
+#include "experiments/metrics/estimate.h"
 #include "experiments/metrics/metric.h"
-#include "experiments/metrics/sign_test.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/stated_costs.h"
 
@@ -69,6 +67,14 @@ absl::Status CheckAxes(const std::string& option,
 // costs must outlive the summary.
 absl::StatusOr<Summary> Summarise(const RecordSet& set,
                                   const SummaryOptions& options);
+
+// A summary as comma-separated values, in the long form: a line a number.
+
+// Columns: cell, the axes, metric, key, value, low, high, prompts; and where a
+// reference was given difference, difference_low and difference_high. Numbers
+// read back as the same doubles; what there is not is empty. RFC 4180's quotes,
+// lines end in \n.
+std::string ToCsv(const Summary& summary);
 
 }  // namespace banyan
 

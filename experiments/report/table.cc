@@ -1,21 +1,15 @@
 #include "experiments/report/table.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <string>
-#include <utility>
-#include <vector>
+#include <cmath>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 #include "core/text/columns.h"
-#include "core/text/wrapped.h"
 
 namespace banyan {
+
 namespace {
 
 using Row = std::vector<std::string>;
@@ -310,6 +304,63 @@ std::string ToLatex(const Table& table) {
   for (const std::string& note : table.notes)
     absl::StrAppend(&out, "% ", absl::StrReplaceAll(note, {{"\n", " "}}), "\n");
   return out;
+}
+
+std::string ShortNumber(double value, Form form) {
+  const double size = std::fabs(value);
+  if (form == Form::kTotal || size >= 1000)
+    return absl::StrFormat("%.0f", value);
+  if (size >= 100) return absl::StrFormat("%.1f", value);
+  if (size >= 10) return absl::StrFormat("%.2f", value);
+  if (size >= 0.1 || value == 0) return absl::StrFormat("%.3f", value);
+  return absl::StrFormat("%.3g", value);
+}
+
+std::string ShortDifference(double value, Form form) {
+  return absl::StrCat(value > 0 ? "+" : "", ShortNumber(value, form));
+}
+
+std::string ShortInterval(const Estimate& estimate, Form form) {
+  if (!estimate.interval.has_value()) return "";
+  return absl::StrCat("[", ShortNumber(estimate.interval->low, form), ", ",
+                      ShortNumber(estimate.interval->high, form), "]");
+}
+
+std::string ExactNumber(double value) {
+  return absl::StrFormat("%.17g", value);
+}
+
+namespace {
+
+// Spreadsheets compute a text that begins like a formula, quoted or not.
+bool IsLikeAFormula(const std::string& text) {
+  double number = 0;
+  return text.find_first_of("=+-@\t\r\n") == 0 &&
+         !absl::SimpleAtod(text, &number);
+}
+
+std::string Quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
+}
+
+}  // namespace
+
+std::string CsvLine(const std::vector<std::string>& fields) {
+  return absl::StrCat(
+      absl::StrJoin(fields, ",",
+                    [](std::string* out, const std::string& field) {
+                      out->append(
+                          Quoted(IsLikeAFormula(field) ? "'" + field : field));
+                    }),
+      "\n");
+}
+
+void AddEstimate(const Estimate& estimate, std::vector<std::string>& fields) {
+  fields.push_back(ExactNumber(estimate.value));
+  const bool known = estimate.interval.has_value();
+  fields.push_back(known ? ExactNumber(estimate.interval->low) : "");
+  fields.push_back(known ? ExactNumber(estimate.interval->high) : "");
 }
 
 }  // namespace banyan

@@ -1,14 +1,22 @@
-// Tables as text, Markdown and LaTeX.
+// Tables as text, Markdown, LaTeX and CSV, and numbers as tables, CSV and JSON
+// have them.
 #ifndef BANYAN_EXPERIMENTS_REPORT_TABLE_H_
 #define BANYAN_EXPERIMENTS_REPORT_TABLE_H_
 
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/json/json_value.h"
+#include "experiments/metrics/estimate.h"
+#include "experiments/metrics/metric.h"
+
 namespace banyan {
+
+// Tables as text, Markdown and LaTeX.
 
 // Of what is printed to a terminal.
 inline constexpr int kTableColumns = 100;
@@ -40,6 +48,38 @@ std::string ToText(const Table& table);
 std::string ToMarkdown(const Table& table);
 // A tabular of the package booktabs, followed by the notes as comments.
 std::string ToLatex(const Table& table);
+
+// Numbers as tables and files write them.
+
+// With three or four digits that count; a total as a whole number.
+std::string ShortNumber(double value, Form form);
+// The same with its sign.
+std::string ShortDifference(double value, Form form);
+// "[low, high]"; empty without an interval.
+std::string ShortInterval(const Estimate& estimate, Form form);
+// So that reading it gives the same double.
+std::string ExactNumber(double value);
+
+// Lines of a table of comma-separated values.
+
+// Quotes fields where their text demands it. A field that a spreadsheet would
+// compute as a formula gets an apostrophe before it.
+std::string CsvLine(const std::vector<std::string>& fields);
+
+// Appends value, low and high; the last two are empty without an interval.
+void AddEstimate(const Estimate& estimate, std::vector<std::string>& fields);
+
+// A number with its interval as JSON.
+
+// value, low and high; null without a number, and for ends that there are not.
+inline JsonValue EstimateToJson(const std::optional<Estimate>& estimate) {
+  if (!estimate.has_value()) return nullptr;
+  const auto& interval = estimate->interval;
+  return {
+      {"value", estimate->value},
+      {"low", interval.has_value() ? JsonValue(interval->low) : JsonValue()},
+      {"high", interval.has_value() ? JsonValue(interval->high) : JsonValue()}};
+}
 
 }  // namespace banyan
 

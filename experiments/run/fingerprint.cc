@@ -5,19 +5,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <string>
 #include <system_error>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "core/base/file_state.h"
-#include "core/base/fnv1a.h"
+#include "core/base/bytes.h"
 #include "core/pack/pack_file.h"
-#include "experiments/records/record.pb.h"
 
 namespace banyan {
 namespace {

@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/types/span.h"
-#include "core/base/file_state.h"
+#include "core/base/common.h"
+#include "core/base/input_files.h"
 #include "experiments/records/record.pb.h"
 
 namespace banyan {

@@ -12,8 +12,9 @@
 #include "absl/status/statusor.h"
 #include "core/base/clock.h"
 #include "core/tokenizer/chat_template.h"
+#include "decode/method.h"
 #include "decode/sequence.h"
-#include "experiments/models/loaded_model.h"
+#include "drafters/workbench.h"
 #include "experiments/models/method_file.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/plan/experiment.h"
@@ -34,7 +35,7 @@ struct PreparedCell {
   int batch = 1;               // prompts decoded at a time
   std::string memory;          // that bounds the target; empty: nothing does
   // The number of the first cell that decodes by the same SettingOf
-  // (experiments/plan/cell_setting.h); its own if there is none before it.
+  // (experiments/plan/experiment.h); its own if there is none before it.
   std::size_t setting = 0;
   // Null, or what opens the cell with its weights for a turn, without a
   // description, where this one has none: several cells whose memory is bounded
@@ -76,6 +77,27 @@ absl::StatusOr<PreparedCell> PrepareInTurn(
     const ExperimentCell& cell, const WorkloadSpec& workload,
     const ModelShelf& shelf, ModelShelf& outline,
     const std::shared_ptr<const Clock>& clock);
+
+// A cell as its records describe it.
+
+// Sets `prepared.description`, of what `cell` asked for and `prepared` became,
+// and `prepared.files`. `assets` is what the cell was opened with, and since
+// its last TakePaths() nothing else was: it has the paths of all that was read.
+void DescribeCell(const ExperimentCell& cell, Assets& assets,
+                  PreparedCell& prepared);
+
+// Replaces in `out` all that differs between cells of one setting: names, seed,
+// baseline and opponents.
+void DescribePlace(const ExperimentCell& cell, records::Cell& out);
+
+// What decoding gives, as what a record file holds.
+
+records::DrawKind ToRecord(DrawKind draw_kind);
+records::Stop ToRecord(StopReason reason);
+
+// Adds a round, with its emitted tokens and what the target says of them.
+// Requires that the round kept its facts.
+void AddRound(const RoundRecord& round, records::PromptRecord& record);
 
 }  // namespace banyan
 

@@ -1,23 +1,26 @@
 #include "experiments/run/progress.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <map>
-#include <ostream>
-#include <string>
-#include <utility>
-#include <vector>
+#include <iostream>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "core/base/common.h"
 #include "core/text/columns.h"
 #include "experiments/metrics/round_figures.h"
-#include "experiments/records/cell_names.h"
-#include "experiments/records/record.pb.h"
-#include "experiments/run/duration_text.h"
+#include "experiments/records/record_set.h"
 
 namespace banyan {
+
+std::string DurationText(double seconds) {
+  const int whole = static_cast<int>(seconds + 0.5);
+  if (whole < 60) return absl::StrFormat("%d s", whole);
+  if (whole < 3600)
+    return absl::StrFormat("%d:%02d min", whole / 60, whole % 60);
+  return absl::StrFormat("%d:%02d h", whole / 3600, whole / 60 % 60);
+}
+
 namespace {
 
 constexpr int kBarWidth = 30;
@@ -103,5 +106,62 @@ void RunProgress::Show(int done, int all) {
 }
 
 void RunProgress::Finish() { lines_ = 0; }
+
+namespace {
+
+constexpr double kQuietS = 2;
+
+}  // namespace
+
+StepProgress::StepProgress(Options options)
+    : options_(std::move(options)), start_ns_(options_.clock.NowNs()) {}
+
+StepProgress::StepProgress(std::string doing, const Clock& clock)
+    : StepProgress(Options{.doing = std::move(doing),
+                           .clock = clock,
+                           .out = std::cerr,
+                           .terminal = isatty(STDERR_FILENO) == 1}) {}
+
+StepProgress::~StepProgress() {
+  if (wipe_) options_.out << "\r\033[K" << std::flush;
+}
+
+void StepProgress::Show(int done, int all) {
+  const double seconds =
+      static_cast<double>(options_.clock.NowNs() - start_ns_) / 1e9;
+  if (seconds < kQuietS || done == 0) return;
+  const int tenths = 10 * done / all;
+  if (!options_.terminal && tenths <= tenths_) return;
+  tenths_ = tenths;
+  const std::string line =
+      absl::StrCat(options_.doing, ": ", done, " of ", all, ", ",
+                   DurationText(seconds / done * (all - done)), " left");
+  if (options_.terminal)
+    options_.out << "\r\033[K" << line << std::flush;
+  else
+    options_.out << "banyan: " << line << "\n" << std::flush;
+  wipe_ = options_.terminal;
+}
+
+namespace {
+
+volatile std::sig_atomic_t g_came = 0;
+
+void Remember(int) { g_came = 1; }
+
+}  // namespace
+
+StopSignal::StopSignal() : before_() {
+  g_came = 0;
+  struct sigaction action = {};
+  action.sa_handler = Remember;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGUSR1, &action, &before_);
+}
+
+StopSignal::~StopSignal() { sigaction(SIGUSR1, &before_, nullptr); }
+
+bool StopSignal::came() const { return g_came != 0; }
 
 }  // namespace banyan

@@ -5,24 +5,12 @@
 #include <fstream>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
-#include "core/random/seeded_source.h"
-#include "decode/batch_decoder.h"
-#include "decode/commit.h"
+#include "core/random/random_source.h"
+#include "decode/decoder.h"
 #include "decode/method.h"
-#include "decode/sequence.h"
 #include "drafters/drafter.h"
-#include "experiments/records/record.pb.h"
-#include "experiments/run/prepared_cells.h"
-#include "experiments/run/to_record.h"
 
 namespace banyan {
 namespace {

@@ -4,13 +4,12 @@
 
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "decode/sequence.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/run/prepared_cells.h"
-#include "experiments/run/prepared_prompts.h"
+#include "experiments/run/prepared_run.h"
 
 namespace banyan {
 

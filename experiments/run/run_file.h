@@ -1,4 +1,5 @@
-// The record file of a run: new, or gone on with.
+// The record file of a run, new or continued, and the context that it begins
+// with.
 #ifndef BANYAN_EXPERIMENTS_RUN_RUN_FILE_H_
 #define BANYAN_EXPERIMENTS_RUN_RUN_FILE_H_
 
@@ -7,14 +8,43 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "core/base/clock.h"
+#include "core/base/common.h"
 #include "core/device/ranks/communicator.h"
+#include "core/ops/backend.h"
+#include "experiments/plan/experiment.h"
+#include "experiments/plan/workload.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_file.h"
+#include "experiments/run/prepared_run.h"
 #include "experiments/run/shard.h"
 
 namespace banyan {
+
+// How this program was built; written anew when the sources' revision changes.
+
+// A commit, with "-dirty" after it if the sources differ; or "unknown" outside
+// a repository.
+extern const char* const kBuildRevision;
+extern const char* const kBuildCompiler;
+extern const char* const kBuildFlags;
+extern const char* const kBuildType;
+
+// Where and how an experiment runs: the context of its records.
+
+// The processor, the device and how it is used, the load just now, and the
+// ranks, if there are any.
+records::Machine DescribeMachine(const Backend& backend,
+                                 const Communicator* ranks = nullptr);
+
+// Measures the device's bandwidth on the way, for some 50 milliseconds, where
+// it knows how.
+absl::StatusOr<records::Context> DescribeRun(
+    const Experiment& experiment, const Workload& workload,
+    const PreparedRun& run, const Shard& shard, Backend& backend,
+    const Clock& clock, const Communicator* ranks = nullptr);
+
+// The record file of a run: new, or gone on with.
 
 // A record file of a shard: DIR/records-0-of-1.banyan. A shard that went on on
 // other machines has a file for each: DIR/records-0-of-1_2.banyan.

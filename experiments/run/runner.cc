@@ -7,23 +7,15 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "core/base/fnv1a.h"
-#include "core/base/status_macros.h"
+#include "core/base/bytes.h"
+#include "core/base/common.h"
 #include "decode/sequence.h"
-#include "experiments/records/record.pb.h"
 #include "experiments/records/record_file.h"
 #include "experiments/run/prepared_cells.h"
 #include "experiments/run/recording.h"
-#include "experiments/run/run_context.h"
-#include "experiments/run/run_file.h"
-#include "experiments/run/shard.h"
 
 namespace banyan {
 namespace {

@@ -6,13 +6,23 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 #include "experiments/records/record.pb.h"
+#include "experiments/run/prepared_cells.h"
 #include "experiments/run/prepared_run.h"
 
 namespace banyan {
+
+// Adds a second run of plain decoding: an A/A pair, whose difference is noise.
+
+// Adds after the other cells, for every baseline, a cell that repeats it
+// (records/record_set.h).
+void RepeatPlain(PreparedRun& run);
+
+// Where a plain pass is dear (weights on disk, several prompts at a time) the
+// repeat has every third unit.
+inline constexpr std::size_t kThinned = 3;
+bool IsThinned(const PreparedCell& cell);
 
 struct Shard {
   int number = 0;  // from 0
@@ -34,7 +44,7 @@ absl::string_view NameOf(records::Cut cut);
 // - cut by prompts: every Nth unit of every cell, but a cell that carries state
 //   has all its units in one shard, together with its baseline;
 // - cut by cells: all units of every Nth cell, together with its baseline;
-// - a baseline's repeat goes with it, and may be thinned (repeats.h).
+// - a baseline's repeat goes with it, and may be thinned.
 class Share {
  public:
   Share(const PreparedRun& run, const Shard& shard);

@@ -3,30 +3,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
-#include "core/base/counted.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
+#include "core/base/messages.h"
 #include "core/model/model.h"
-#include "core/model/trimmed_model.h"
 #include "core/prob/distribution.h"
 #include "core/tokenizer/chat_template.h"
-#include "core/tokenizer/token_difference.h"
 #include "core/tokenizer/tokenizer.h"
-#include "drafters/draft_vocabulary.h"
-#include "drafters/heads/agreement.h"
 #include "drafters/workbench.h"
-#include "experiments/models/loaded_model.h"
 
 namespace banyan {
 namespace {

@@ -8,13 +8,12 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
-#include "core/tokenizer/token_difference.h"
+#include "core/tokenizer/vocabulary.h"
 #include "drafters/draft_vocabulary.h"
-#include "drafters/heads/agreement.h"
-#include "experiments/models/loaded_model.h"
+#include "drafters/head_tools.h"
+#include "experiments/models/model_shelf.h"
 
 namespace banyan {
 

@@ -1,14 +1,8 @@
 #include "experiments/single/generation.h"
 
-#include <cstdint>
 #include <utility>
 
-#include "absl/status/statusor.h"
-#include "core/base/status_macros.h"
-#include "decode/commit.h"
-#include "decode/decoder.h"
-#include "decode/sequence.h"
-#include "experiments/single/token_stream.h"
+#include "core/base/common.h"
 
 namespace banyan {
 namespace {

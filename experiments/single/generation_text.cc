@@ -1,25 +1,14 @@
 #include "experiments/single/generation_text.h"
 
 #include <cstddef>
-#include <cstdint>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "core/base/counted.h"
-#include "core/json/json_value.h"
-#include "core/model/model.h"
-#include "decode/method.h"
+#include "core/base/common.h"
+#include "core/base/messages.h"
 #include "decode/proofs.h"
 #include "decode/sequence.h"
-#include "experiments/models/loaded_model.h"
-#include "experiments/plan/method_json.h"
-#include "experiments/single/generation.h"
+#include "experiments/models/model_shelf.h"
+#include "experiments/plan/build_method.h"
 
 namespace banyan {
 namespace {

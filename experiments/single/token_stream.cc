@@ -1,22 +1,29 @@
 #include "experiments/single/token_stream.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <ostream>
-#include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
-#include "decode/commit.h"
+#include "absl/strings/ascii.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
+
+std::string ShownToken(const Tokenizer* tokenizer, TokenId id) {
+  if (tokenizer == nullptr) return "";
+  const absl::StatusOr<absl::string_view> text = tokenizer->TokenText(id);
+  if (!text.ok()) return "";
+  std::string shown;
+  for (char byte : *text) {
+    const auto value = static_cast<unsigned char>(byte);
+    if (absl::ascii_iscntrl(value))
+      absl::StrAppendFormat(&shown, "\\x%02x", value);
+    else
+      shown.push_back(byte);
+  }
+  return shown;
+}
+
 namespace {
 
 constexpr absl::string_view kReset = "\x1b[0m";

@@ -1,5 +1,7 @@
 // TokenStream: a text as it is generated, in colours that tell where each token
 // came from.
+//
+// TokenText shows a token in a table.
 #ifndef BANYAN_EXPERIMENTS_SINGLE_TOKEN_STREAM_H_
 #define BANYAN_EXPERIMENTS_SINGLE_TOKEN_STREAM_H_
 
@@ -8,15 +10,18 @@
 #include <ostream>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
-#include "core/tokenizer/stream_decoder.h"
 #include "core/tokenizer/tokenizer.h"
-#include "decode/commit.h"
+#include "decode/sequence.h"
 
 namespace banyan {
+
+// Tokens in tables.
+
+// The token as the tokenizer's file writes it, control characters as \x0a;
+// empty without a tokenizer or if the id has no token.
+std::string ShownToken(const Tokenizer* tokenizer, TokenId id);
 
 // Where a token came from.
 enum class Ink {

@@ -3,28 +3,18 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <memory>
-#include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
-#include "core/base/dtype.h"
-#include "core/base/quoted_name.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
+#include "core/base/messages.h"
 #include "core/checkpoint/architecture.h"
-#include "core/checkpoint/checkpoint.h"
-#include "core/checkpoint/safetensors_writer.h"
+#include "core/checkpoint/safetensors.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/gguf/model_text.h"
-#include "experiments/tools/grow/noise.h"
-#include "experiments/tools/grow/output_folder.h"
+#include "experiments/tools/grow/tensor_plan.h"
 
 namespace banyan {
 namespace {
@@ -32,14 +22,14 @@ namespace {
 constexpr std::size_t kMaxTextBytes = std::size_t{1} << 28;
 constexpr int kRows = 1024;  // at a time
 
-struct Written {
+struct WrittenTensor {
   TensorEntry entry;
   const StoredTensor* stored;
 };
 
-absl::StatusOr<std::vector<Written>> Plan(const Checkpoint& checkpoint,
-                                          std::optional<DType> matrices) {
-  std::vector<Written> all;
+absl::StatusOr<std::vector<WrittenTensor>> Plan(const Checkpoint& checkpoint,
+                                                std::optional<DType> matrices) {
+  std::vector<WrittenTensor> all;
   for (const std::string& name : checkpoint.tensor_names()) {
     const StoredTensor& stored = *checkpoint.Find(name);
     const std::vector<std::int64_t>& shape = stored.shape;
@@ -78,7 +68,7 @@ absl::Status Append(const std::vector<float>& numbers, DType dtype,
   return file.Append(bytes);
 }
 
-WeightSource SourceOf(const Written& tensor, bool transposed) {
+WeightSource SourceOf(const WrittenTensor& tensor, bool transposed) {
   const std::vector<std::int64_t>& shape = tensor.entry.shape;
   const auto first = static_cast<int>(shape.front());
   const int second = shape.size() == 2 ? static_cast<int>(shape.back()) : 1;
@@ -91,8 +81,8 @@ WeightSource SourceOf(const Written& tensor, bool transposed) {
 
 // A matrix whose file has rows and columns exchanged is read whole, as it
 // stands there.
-absl::Status WriteTurned(const Checkpoint& checkpoint, const Written& tensor,
-                         SafetensorsWriter& file) {
+absl::Status WriteTurned(const Checkpoint& checkpoint,
+                         const WrittenTensor& tensor, SafetensorsWriter& file) {
   const WeightSource source = SourceOf(tensor, /*transposed=*/true);
   const auto rows = static_cast<std::size_t>(source.rows);
   const auto columns = static_cast<std::size_t>(source.columns);
@@ -106,8 +96,8 @@ absl::Status WriteTurned(const Checkpoint& checkpoint, const Written& tensor,
   return Append(turned, tensor.entry.dtype, file);
 }
 
-absl::Status WriteTensor(const Checkpoint& checkpoint, const Written& tensor,
-                         SafetensorsWriter& file) {
+absl::Status WriteTensor(const Checkpoint& checkpoint,
+                         const WrittenTensor& tensor, SafetensorsWriter& file) {
   if (tensor.stored->turned) return WriteTurned(checkpoint, tensor, file);
   const WeightSource source = SourceOf(tensor, /*transposed=*/false);
   std::vector<float> numbers;
@@ -142,13 +132,13 @@ absl::StatusOr<ConvertedModel> ConvertModel(const Checkpoint& checkpoint,
                                             std::optional<DType> matrices,
                                             OutputFolder& folder,
                                             ConvertProgress progress) {
-  BANYAN_ASSIGN_OR_RETURN(const std::vector<Written> tensors,
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<WrittenTensor> tensors,
                           Plan(checkpoint, matrices));
   ConvertedModel done = {
       .source_format = checkpoint.architecture().source_format,
       .tensors = static_cast<std::int64_t>(tensors.size())};
   std::vector<TensorEntry> entries;
-  for (const Written& tensor : tensors) {
+  for (const WrittenTensor& tensor : tensors) {
     entries.push_back(tensor.entry);
     done.bytes += tensor.entry.bytes();
     done.parameters += tensor.entry.bytes() / DTypeBytes(tensor.entry.dtype);
@@ -158,7 +148,7 @@ absl::StatusOr<ConvertedModel> ConvertModel(const Checkpoint& checkpoint,
       const std::unique_ptr<SafetensorsWriter> file,
       SafetensorsWriter::Create(folder.File("model.safetensors"), entries));
   std::int64_t written = 0;
-  for (const Written& tensor : tensors) {
+  for (const WrittenTensor& tensor : tensors) {
     BANYAN_RETURN_IF_ERROR(WriteTensor(checkpoint, tensor, *file));
     checkpoint.Release({.tensor = tensor.entry.name});
     written += tensor.entry.bytes();

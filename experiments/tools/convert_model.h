@@ -8,7 +8,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
-#include "core/base/dtype.h"
+#include "core/base/number_rows.h"
 #include "core/checkpoint/checkpoint.h"
 #include "experiments/tools/grow/output_folder.h"
 

@@ -2,28 +2,17 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "core/base/crc32.h"
-#include "core/base/fnv1a.h"
-#include "core/base/panel.h"
-#include "core/base/resumed_file.h"
-#include "core/base/status_macros.h"
-#include "core/base/weight_format.h"
+#include "core/base/bytes.h"
+#include "core/base/common.h"
+#include "core/base/number_rows.h"
+#include "core/base/output_files.h"
 #include "core/checkpoint/architecture.h"
-#include "core/checkpoint/checkpoint.h"
 #include "core/gguf/model_text.h"
 #include "core/pack/pack_file.h"
 #include "experiments/tools/grow/output_folder.h"

@@ -1,30 +1,13 @@
 #include "experiments/tools/pass_timing.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <utility>
-#include <vector>
 
-#include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
-#include "core/base/clock.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
-#include "core/device/ranks/metered.h"
 #include "core/model/context.h"
-#include "core/model/device_round.h"
-#include "core/model/model.h"
-#include "core/ops/backend.h"
-#include "core/ops/gauge.h"
 #include "core/prob/round_plan.h"
 #include "core/prob/sampling_rule.h"
-#include "experiments/metrics/median.h"
 
 namespace banyan {
 namespace {

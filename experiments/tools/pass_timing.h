@@ -3,6 +3,8 @@
 #ifndef BANYAN_EXPERIMENTS_TOOLS_PASS_TIMING_H_
 #define BANYAN_EXPERIMENTS_TOOLS_PASS_TIMING_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -11,8 +13,9 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "core/base/check.h"
 #include "core/base/clock.h"
-#include "core/device/ranks/metered.h"
+#include "core/device/ranks/communicator.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
 
@@ -101,6 +104,18 @@ struct GatherTiming {
 absl::StatusOr<std::vector<GatherTiming>> TimeGathers(
     const Model& model, MeteredCommunicator& ranks,
     const TimingOptions& options, const Clock& clock);
+
+// The median.
+
+// Of an even number of values, the mean of the two in the middle. Requires a
+// value.
+inline double Median(std::vector<double> values) {
+  Check(!values.empty(), "the median of no values");
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half]
+                                : (values[half - 1] + values[half]) / 2;
+}
 
 }  // namespace banyan
 

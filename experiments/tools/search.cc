@@ -2,35 +2,19 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <limits>
-#include <map>
 #include <numeric>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
-#include "core/base/params.h"
-#include "core/base/purpose.h"
-#include "core/base/status_macros.h"
-#include "core/random/seeded_source.h"
-#include "decode/commit.h"
+#include "core/base/draw_math.h"
+#include "core/random/random_source.h"
 #include "decode/decoder.h"
 #include "drafters/catalogue.h"
 #include "drafters/row.h"
-#include "experiments/metrics/median.h"
-#include "experiments/models/method_file.h"
 #include "experiments/plan/params_edit.h"
+#include "experiments/tools/pass_timing.h"
 
 namespace banyan {
 namespace {

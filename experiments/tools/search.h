@@ -31,8 +31,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "decode/sequence.h"
 #include "experiments/models/method_file.h"

@@ -8,7 +8,7 @@ from .entries import Entry
 
 def is_repeat(setting):
     """Whether a cell decodes its baseline's prompts a second time, which no table has
-    (experiments/records/cell_names.h)."""
+    (experiments/records/record_set.h)."""
     return not setting.trunks and setting.method == "plain_2"
 
 
@@ -82,7 +82,7 @@ def _differs(places):
 
 
 def withdraw_refuted_claims(cells):
-    """The rule of experiments/records/claims.h. Returns a sentence for each cell whose
+    """The rule of experiments/records/record_set.h. Returns a sentence for each cell whose
     texts refute its claim to be lossless."""
     sentences = []
     refuted = set()

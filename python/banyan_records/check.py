@@ -1,6 +1,6 @@
 """Whether a context and a record agree with themselves.
 
-The same rules as experiments/records/record_check.h, with the same messages. Every
+The same rules as experiments/records/record_file.h, with the same messages. Every
 function returns what is wrong, or an empty text.
 """
 
@@ -40,7 +40,7 @@ def check_cell(record, context):
 
 
 def check_record(record, context):
-    """Everything that record_check.h lists. Requires a checked context, and a cell of
+    """Everything that record_file.h lists. Requires a checked context, and a cell of
     it."""
     trunks = len(context.cells[record.cell].trunks)
     for number, made in enumerate(record.rounds):

@@ -131,7 +131,7 @@ def _files_of(cell, listed):
 
 
 def _first_differing_file(a, b):
-    """The rule of experiments/records/read_files.h: the first file that a cell read in
+    """The rule of experiments/records/machine.h: the first file that a cell read in
     one form here and in another there; empty without one."""
     for cell_a, cell_b in zip(a.cells, b.cells):
         listed = bool(cell_a.files and cell_b.files)

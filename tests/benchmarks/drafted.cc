@@ -1,22 +1,14 @@
 #include "tests/benchmarks/drafted.h"
 
-#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/base/check.h"
-#include "core/model/context.h"
 #include "core/random/random_source.h"
-#include "core/random/seeded_source.h"
 #include "drafters/drafter.h"
 #include "drafters/drafting.h"
-#include "tests/benchmarks/made_up_laws.h"
-#include "tree/draft_tree.h"
-#include "tree/optimize/shape.h"
-#include "tree/tree_policy.h"
-#include "tree/trunk_tree.h"
 
 namespace banyan {
 

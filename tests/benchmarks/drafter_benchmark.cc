@@ -9,14 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "core/model/context.h"
 #include "core/prob/sampling_rule.h"
 #include "core/random/random_source.h"
-#include "core/random/seeded_source.h"
 #include "drafters/drafter.h"
 #include "drafters/drafting.h"
 #include "drafters/text/copy/copy.h"

@@ -18,21 +18,13 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/strings/numbers.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "core/device/cuda/host_device.h"
-#include "core/ops/activate.h"
-#include "core/ops/attention.h"
 #include "core/ops/backend.h"
 #include "core/ops/cuda/cuda_backend.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
-#include "core/ops/kv_cache.h"
-#include "core/ops/linear.h"
-#include "core/ops/norm.h"
-#include "core/ops/rotate.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 #include "core/ops/weight.h"
 
 namespace banyan {

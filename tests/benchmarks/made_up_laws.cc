@@ -1,18 +1,11 @@
 #include "tests/benchmarks/made_up_laws.h"
 
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
-#include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/base/token.h"
-#include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
-#include "drafters/drafter.h"
-#include "drafters/propose_each.h"
+#include "drafters/propose.h"
 #include "tests/support/mix.h"
 
 namespace banyan {

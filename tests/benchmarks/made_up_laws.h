@@ -7,8 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "drafters/drafter.h"

@@ -1,8 +1,5 @@
 #include "tests/benchmarks/made_up_text.h"
 
-#include <cstdint>
-
-#include "core/base/token.h"
 #include "tests/support/mix.h"
 
 namespace banyan {

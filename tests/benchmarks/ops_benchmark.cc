@@ -17,9 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
+#include "core/base/common.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"

@@ -9,7 +9,6 @@
 #include "core/prob/residual.h"
 #include "core/prob/sampling_rule.h"
 #include "core/random/random_source.h"
-#include "core/random/seeded_source.h"
 #include "tests/benchmarks/benchmarks.h"
 #include "tests/benchmarks/made_up_laws.h"
 

@@ -6,10 +6,8 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "core/tokenizer/patterns/regex.h"
 #include "core/tokenizer/patterns/split_pattern.h"
 #include "tests/benchmarks/benchmarks.h"

@@ -15,12 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
@@ -28,11 +25,8 @@
 #include "core/model/table_model.h"
 #include "core/ops/backend.h"
 #include "core/ops/devices.h"
-#include "core/prob/logits.h"
 #include "core/prob/sampling_rule.h"
 #include "core/random/random_source.h"
-#include "core/random/seeded_source.h"
-#include "drafters/assets.h"
 #include "drafters/catalogue.h"
 #include "drafters/drafter.h"
 #include "drafters/drafting.h"

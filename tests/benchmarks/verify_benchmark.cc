@@ -13,17 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
+#include "core/base/number_rows.h"
 #include "core/base/params.h"
-#include "core/base/weights.h"
 #include "core/model/context.h"
 #include "core/prob/distribution.h"
-#include "core/prob/row_source.h"
 #include "core/random/random_source.h"
-#include "core/random/seeded_source.h"
 #include "tests/benchmarks/benchmarks.h"
 #include "tests/benchmarks/drafted.h"
 #include "tests/benchmarks/made_up_laws.h"

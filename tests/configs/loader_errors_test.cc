@@ -1,12 +1,9 @@
 // What the loader refuses: each text with the whole message it gets.
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

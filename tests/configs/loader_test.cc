@@ -1,14 +1,11 @@
 // What the loader reads, and the place of every value. What it refuses stands
 // in loader_errors_test.cc.
-#include "configs/loader/loader.h"
-
 #include <filesystem>
 #include <fstream>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
+#include "configs/loader/yaml.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

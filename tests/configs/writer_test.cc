@@ -1,12 +1,10 @@
 // Params written as YAML.
-#include "configs/loader/writer.h"
-
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <string>
 
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
 #include "core/base/params.h"
 
 namespace banyan {

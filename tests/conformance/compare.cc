@@ -3,24 +3,17 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/base/check.h"
 #include "core/base/token.h"
-#include "core/model/table_model.h"
 #include "core/random/enumerating_source.h"
-#include "decode/commit.h"
 #include "decode/decoder.h"
 #include "decode/sequence.h"
-#include "experiments/proof/exact_law.h"
-#include "tests/conformance/pairing.h"
 #include "tree/derive.h"
-#include "tree/draft_tree.h"
 
 namespace banyan {
 namespace {

@@ -9,11 +9,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
 #include "core/base/check.h"
 #include "core/base/params.h"
 #include "decode/method.h"
-#include "experiments/proof/exact_file.h"
 #include "experiments/proof/exact_law.h"
 #include "tests/support/tally.h"
 

@@ -12,11 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
-#include "experiments/proof/exact_file.h"
 #include "experiments/proof/exact_law.h"
 #include "tests/conformance/pairing.h"
 #include "tests/support/tally.h"

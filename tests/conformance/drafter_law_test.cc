@@ -13,13 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "core/base/bytes.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/model/context.h"
 #include "core/prob/sampling_rule.h"
 #include "decode/decoder.h"

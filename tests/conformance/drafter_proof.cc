@@ -4,42 +4,27 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
-#include "core/model/table_model.h"
-#include "core/prob/sampling_rule.h"
 #include "decode/method.h"
-#include "drafters/assets.h"
 #include "drafters/catalogue.h"
 #include "drafters/draft_vocabulary.h"
-#include "drafters/drafter.h"
 #include "drafters/heads/eagle/head.h"
 #include "drafters/heads/medusa/heads.h"
-#include "drafters/heads/pass/chain.h"
+#include "drafters/heads/pass/pass.h"
 #include "drafters/text/token_counts.h"
-#include "drafters/workbench.h"
 #include "tests/conformance/pairing.h"
-#include "tests/conformance/proof.h"
 #include "tests/conformance/toys.h"
 #include "tests/support/decoding.h"
 #include "tests/support/made/made_index.h"
 #include "tests/support/made/toy_head.h"
 #include "tests/support/made/toy_tokenizer.h"
 #include "tests/support/models.h"
-#include "tests/support/tally.h"
-#include "tree/draft_tree.h"
 
 namespace banyan {
 namespace {

@@ -9,11 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_join.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
-#include "experiments/proof/exact_file.h"
 #include "experiments/proof/exact_law.h"
 #include "nlohmann/json.hpp"
 #include "tests/support/tally.h"

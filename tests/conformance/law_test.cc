@@ -11,9 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 #include "core/prob/sampling_rule.h"
 #include "decode/decoder.h"
 #include "decode/method.h"

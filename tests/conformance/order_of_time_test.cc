@@ -18,10 +18,9 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "core/base/purpose.h"
+#include "core/base/draw_math.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
-#include "core/prob/row_source.h"
 #include "core/random/enumerating_source.h"
 #include "core/random/random_source.h"
 #include "tests/support/decoding.h"

@@ -1,22 +1,10 @@
 #include "tests/conformance/pairing.h"
 
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
 #include "core/base/params.h"
-#include "core/base/status_macros.h"
-#include "core/prob/sampling_rule.h"
-#include "decode/decoder.h"
-#include "decode/method.h"
 #include "drafters/models/small_model/small_model.h"
-#include "tree/draft_tree.h"
 #include "verifiers/catalogue.h"
 #include "verifiers/verifier.h"
 

@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "core/base/common.h"
 #include "core/model/table_model.h"
 #include "core/prob/sampling_rule.h"
 #include "decode/decoder.h"

@@ -11,17 +11,14 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
 #include "core/model/table_model.h"
 #include "core/prob/sampling_rule.h"
-#include "decode/commit.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
+#include "decode/sequence.h"
 #include "drafters/drafter.h"
 #include "drafters/models/small_model/small_model.h"
 #include "drafters/target/lookahead/lookahead.h"

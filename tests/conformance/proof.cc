@@ -1,18 +1,13 @@
 #include "tests/conformance/proof.h"
 
 #include <iostream>
-#include <string>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "decode/decoder.h"
+#include "core/base/common.h"
 #include "decode/method.h"
 #include "experiments/proof/exact_law.h"
 #include "tests/conformance/fault.h"
 #include "tests/conformance/pairing.h"
-#include "tests/support/tally.h"
 
 namespace banyan {
 namespace {

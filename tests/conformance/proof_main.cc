@@ -6,10 +6,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/string_view.h"
-#include "experiments/commands/parts.h"
+#include "core/base/common.h"
+#include "experiments/commands/program.h"
 
 namespace {
 

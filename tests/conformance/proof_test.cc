@@ -9,11 +9,9 @@
 #include <string>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "core/prob/sampling_rule.h"
 #include "experiments/proof/controls.h"

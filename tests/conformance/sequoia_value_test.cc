@@ -7,9 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "core/base/common.h"
 #include "core/model/table_model.h"
 #include "experiments/proof/exact_law.h"
 #include "tests/conformance/compare.h"

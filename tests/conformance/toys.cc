@@ -5,18 +5,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
-#include "core/model/table_model.h"
 #include "tests/support/mix.h"
 
 namespace banyan {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/token.h"
-#include "core/random/uniform.h"
+#include "core/random/random_source.h"
 #include "tests/core/laws.h"
 
 namespace banyan {

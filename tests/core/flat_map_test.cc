@@ -1,5 +1,5 @@
 // Tables whose memory runs out wherever it may while they grow.
-#include "core/base/flat_map.h"
+#include "core/json/flat_map.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,3 @@
-#include "core/base/keys.h"
-
 #include <functional>
 #include <string>
 #include <utility>

@@ -8,7 +8,7 @@
 
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
-#include "core/random/seeded_source.h"
+#include "core/random/random_source.h"
 
 namespace banyan {
 

@@ -1,13 +1,11 @@
-#include "core/prob/logits.h"
-
 #include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
+#include "core/prob/sampling_rule.h"
 #include "gtest/gtest.h"
 
 namespace banyan {

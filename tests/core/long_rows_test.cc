@@ -11,14 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/checked_sum.h"
-#include "core/base/law_math.h"
+#include "core/base/draw_math.h"
+#include "core/base/number_rows.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "core/prob/residual.h"
 #include "core/prob/sampling_rule.h"
-#include "core/random/seeded_source.h"
-#include "core/random/uniform.h"
+#include "core/random/random_source.h"
 #include "tests/core/laws.h"
 
 namespace banyan {
@@ -158,7 +157,7 @@ TEST(SamplingRule, RanksAsFarIntoALongRowAsItKeeps) {
   EXPECT_EQ(kept({.top_k = kSize}), kSize);
 }
 
-// ---- core/base/law_math.h
+// ---- core/base/draw_math.h
 
 TEST(ExpOfNegative, IsWithinTwoUnitsOfTheLastPlace) {
   const SeededSource random(3);

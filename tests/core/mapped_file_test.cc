@@ -1,6 +1,4 @@
 // Files that are cut short while they are mapped.
-#include "core/base/mapped_file.h"
-
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,8 +10,8 @@
 #include <thread>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
+#include "core/base/input_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/checkpoint/files.h"

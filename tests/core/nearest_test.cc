@@ -1,7 +1,6 @@
-#include "core/base/nearest.h"
-
 #include <string>
 
+#include "core/base/messages.h"
 #include "gtest/gtest.h"
 
 namespace banyan {

@@ -1,6 +1,4 @@
 // Writing files: whole or not at all, through links, and into what is no file.
-#include "core/base/output_file.h"
-
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -12,9 +10,8 @@
 #include <set>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
+#include "core/base/output_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/checkpoint/files.h"

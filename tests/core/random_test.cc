@@ -6,13 +6,10 @@
 #include <map>
 #include <vector>
 
-#include "core/base/law_math.h"
-#include "core/base/weights.h"
+#include "core/base/draw_math.h"
+#include "core/base/number_rows.h"
 #include "core/random/enumerating_source.h"
 #include "core/random/random_source.h"
-#include "core/random/scripted_source.h"
-#include "core/random/seeded_source.h"
-#include "core/random/uniform.h"
 
 namespace banyan {
 namespace {

@@ -1,5 +1,3 @@
-#include "core/base/read_file.h"
-
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -11,8 +9,8 @@
 #include <filesystem>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "core/base/common.h"
+#include "core/base/input_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/checkpoint/files.h"

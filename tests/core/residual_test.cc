@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/base/weights.h"
+#include "core/base/number_rows.h"
 #include "core/prob/distribution.h"
 #include "tests/core/laws.h"
 

@@ -1,7 +1,5 @@
 // Files written over several runs: through links, with the owner and the
 // permissions of the file before, and named where they are at fault.
-#include "core/base/resumed_file.h"
-
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,13 +8,9 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "core/base/fnv1a.h"
-#include "core/base/output_file.h"
-#include "core/base/status_macros.h"
+#include "core/base/bytes.h"
+#include "core/base/common.h"
+#include "core/base/output_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/checkpoint/files.h"

@@ -6,14 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/model/table_model.h"
 #include "core/prob/sampling_rule.h"
-#include "core/random/seeded_source.h"
-#include "decode/commit.h"
+#include "core/random/random_source.h"
 #include "decode/sequence.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/pairing.h"

@@ -1,32 +1,20 @@
 #include "tests/decode/device_decoding.h"
 
-#include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "core/base/check.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
-#include "core/model/trimmed_model.h"
-#include "core/ops/backend.h"
 #include "core/ops/weight.h"
-#include "core/prob/sampling_rule.h"
-#include "core/random/random_source.h"
-#include "decode/decoder.h"
 #include "decode/method.h"
-#include "decode/sequence.h"
 #include "drafters/drafter.h"
 #include "drafters/heads/eagle/eagle.h"
 #include "drafters/heads/eagle/head.h"
-#include "drafters/heads/medusa/heads.h"
 #include "drafters/heads/medusa/medusa.h"
 #include "drafters/models/small_model/small_model.h"
-#include "tests/decode/same_rounds.h"
 #include "tests/drafters/heads/made_heads.h"
 #include "tests/support/decoding.h"
 #include "tests/support/made/golden_model.h"

@@ -10,7 +10,6 @@
 #include "core/ops/backend.h"
 #include "core/prob/sampling_rule.h"
 #include "core/random/random_source.h"
-#include "core/random/seeded_source.h"
 #include "core/transformer/transformer.h"
 #include "decode/decoder.h"
 #include "decode/sequence.h"

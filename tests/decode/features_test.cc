@@ -1,7 +1,5 @@
 // What drafters read of the target while decoding, and what is kept for
 // records, against computing it from nothing.
-#include "core/model/features.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,17 +11,15 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
-#include "core/random/seeded_source.h"
+#include "core/random/random_source.h"
 #include "core/transformer/transformer.h"
-#include "decode/commit.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
 #include "decode/sequence.h"

@@ -4,13 +4,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/model/table_model.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
-#include "decode/commit.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
 #include "decode/sequence.h"

@@ -8,20 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/model/table_model.h"
-#include "core/prob/logits.h"
 #include "core/prob/sampling_rule.h"
-#include "core/random/seeded_source.h"
-#include "decode/commit.h"
+#include "core/random/random_source.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
-#include "decode/plain_decoder.h"
 #include "decode/sequence.h"
 #include "drafters/drafter.h"
 #include "drafters/text/ngram/ngram.h"

@@ -5,15 +5,12 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/model/table_model.h"
 #include "core/prob/sampling_rule.h"
 #include "core/random/enumerating_source.h"
-#include "core/random/seeded_source.h"
-#include "decode/commit.h"
+#include "core/random/random_source.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
 #include "decode/sequence.h"

@@ -5,9 +5,7 @@
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
-#include "core/base/token.h"
 #include "core/prob/distribution.h"
-#include "decode/commit.h"
 #include "tree/draft_tree.h"
 
 namespace banyan {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/token.h"
-#include "decode/commit.h"
+#include "decode/sequence.h"
 
 namespace banyan {
 

@@ -5,16 +5,12 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/model/table_model.h"
 #include "core/prob/sampling_rule.h"
-#include "core/random/seeded_source.h"
-#include "decode/commit.h"
+#include "core/random/random_source.h"
 #include "decode/decoder.h"
-#include "decode/plain_decoder.h"
 #include "decode/sequence.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/pairing.h"

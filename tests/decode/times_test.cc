@@ -9,18 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "core/base/clock.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
 #include "core/model/table_model.h"
 #include "core/prob/sampling_rule.h"
-#include "core/random/seeded_source.h"
-#include "decode/batch_decoder.h"
-#include "decode/commit.h"
+#include "core/random/random_source.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
 #include "decode/sequence.h"

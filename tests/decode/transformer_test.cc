@@ -17,7 +17,6 @@
 #include "core/ops/cpu/cpu_backend.h"
 #include "core/ops/weight.h"
 #include "core/prob/sampling_rule.h"
-#include "decode/commit.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
 #include "decode/sequence.h"

@@ -13,8 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/token.h"
-#include "core/random/seeded_source.h"
-#include "decode/commit.h"
+#include "core/random/random_source.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
 #include "decode/sequence.h"

@@ -9,17 +9,14 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
 #include "core/ops/cpu/cpu_backend.h"
 #include "core/ops/weight.h"
 #include "core/prob/sampling_rule.h"
 #include "core/transformer/transformer.h"
-#include "decode/commit.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
 #include "decode/sequence.h"

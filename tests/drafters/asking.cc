@@ -1,32 +1,18 @@
 #include "tests/drafters/asking.h"
 
 #include <algorithm>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
-#include "core/model/context.h"
-#include "core/prob/distribution.h"
-#include "core/prob/sampling_rule.h"
-#include "drafters/assets.h"
 #include "drafters/catalogue.h"
-#include "drafters/drafter.h"
 #include "drafters/workbench.h"
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/toys.h"
 #include "tests/support/models.h"
-#include "tests/support/solo.h"
 #include "tests/support/tree_text.h"
-#include "tree/draft_tree.h"
-#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {

@@ -1,6 +1,4 @@
 // The cache of opened assets, and the bench that drafters ask it through.
-#include "drafters/assets.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,13 +6,10 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/text/token_counts.h"
-#include "drafters/text/unigram_law.h"
 #include "drafters/workbench.h"
 #include "tests/conformance/toys.h"
 #include "tests/core/checkpoint/files.h"

@@ -9,13 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "core/prob/sampling_rule.h"
-#include "drafters/assets.h"
 #include "drafters/row.h"
 #include "drafters/workbench.h"
 #include "tests/conformance/toys.h"

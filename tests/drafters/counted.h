@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "drafters/drafter.h"
 #include "tests/support/decorated.h"
 

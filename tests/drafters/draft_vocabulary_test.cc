@@ -9,17 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
-#include "core/tokenizer/token_names.h"
-#include "drafters/assets.h"
+#include "core/tokenizer/vocabulary.h"
 #include "drafters/catalogue.h"
 #include "drafters/drafter.h"
 #include "drafters/workbench.h"

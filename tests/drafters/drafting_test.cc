@@ -5,8 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/prob/distribution.h"

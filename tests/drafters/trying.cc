@@ -3,26 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <random>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
-#include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "core/random/random_source.h"
-#include "core/random/seeded_source.h"
 #include "drafters/drafting.h"
 #include "tests/support/models.h"
-#include "tests/support/solo.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
 #include "tree/merge.h"
-#include "tree/tree_policy.h"
-#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {

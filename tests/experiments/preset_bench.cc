@@ -1,34 +1,17 @@
 #include "tests/experiments/preset_bench.h"
 
-#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "core/base/check.h"
-#include "core/base/params.h"
-#include "core/base/token.h"
+#include "core/base/common.h"
 #include "core/base/weight_format.h"
 #include "core/checkpoint/checkpoint.h"
-#include "core/ops/backend.h"
-#include "core/random/seeded_source.h"
+#include "core/random/random_source.h"
 #include "core/transformer/weight_stream.h"
-#include "decode/batch_decoder.h"
-#include "decode/commit.h"
-#include "decode/decoder.h"
-#include "decode/sequence.h"
-#include "experiments/models/loaded_model.h"
-#include "experiments/models/method_file.h"
-#include "experiments/models/model_shelf.h"
-#include "experiments/plan/choose_prompts.h"
 #include "experiments/plan/read_method.h"
 #include "experiments/plan/workload.h"
-#include "experiments/run/prepared_prompts.h"
+#include "experiments/run/prepared_run.h"
 #include "tests/experiments/preset_files.h"
 #include "tests/support/tree_text.h"
 

@@ -2,17 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <memory>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
 #include "core/base/check.h"
-#include "core/base/params.h"
-#include "core/ops/cpu/cpu_backend.h"
 #include "experiments/plan/params_edit.h"
 #include "tests/support/made/shipped_index.h"
 

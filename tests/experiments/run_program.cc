@@ -9,10 +9,8 @@
 #include <cstdio>
 #include <fstream>
 #include <sstream>
-#include <string>
 
-#include "core/text/shell_word.h"
-#include "nlohmann/json.hpp"
+#include "core/text/columns.h"
 
 namespace banyan {
 namespace {

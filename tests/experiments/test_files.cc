@@ -1,13 +1,10 @@
 #include "tests/experiments/test_files.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <ios>
 #include <sstream>
-#include <string>
 
 namespace banyan {
 

@@ -3,13 +3,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
-#include "absl/strings/string_view.h"
 #include "core/base/check.h"
-#include "core/json/json_at.h"
+#include "core/base/common.h"
 #include "core/json/json_reader.h"
+#include "core/json/json_value.h"
 #include "tests/fuzz/targets.h"
 
 namespace banyan {

@@ -9,17 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "core/base/bytes.h"
 #include "core/base/check.h"
-#include "core/base/crc32.h"
-#include "core/base/fnv1a.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/pack/pack_file.h"
 #include "core/transformer/weight_stream.h"

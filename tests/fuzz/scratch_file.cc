@@ -4,12 +4,10 @@
 
 #include <filesystem>
 #include <fstream>
-#include <string>
 #include <system_error>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 
 namespace banyan {
 

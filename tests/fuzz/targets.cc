@@ -5,18 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
 #include "core/base/check.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/tokenizer/patterns/unicode.h"
-#include "core/tokenizer/stream_decoder.h"
 #include "core/tokenizer/tokenizer.h"
 #include "tree/paths_json.h"
 

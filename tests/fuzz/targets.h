@@ -3,8 +3,7 @@
 #ifndef BANYAN_TESTS_FUZZ_TARGETS_H_
 #define BANYAN_TESTS_FUZZ_TARGETS_H_
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 
 namespace banyan {
 

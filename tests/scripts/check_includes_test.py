@@ -171,7 +171,7 @@ class AloneTest(unittest.TestCase):
                 self.assertEqual([], self.found(path))
         for path in ("drafters/text/ngram/ngram.cc", "drafters/heads/eagle_two/a.cc",
                      "drafters/catalogue.h", "drafters/workbench.cc",
-                     "decode/round.cc", "experiments/tools/grow/grow_heads.cc"):
+                     "decode/round.cc", "experiments/tools/grow/grow_model.cc"):
             with self.subTest(path=path):
                 self.assertEqual([
                     f'{path}:1: drafters/heads/eagle stands alone '
@@ -188,8 +188,8 @@ class AloneTest(unittest.TestCase):
                                         "drafters/workbench.h"))
 
     def test_wing_is_used_by_itself_the_catalogue_and_who_is_above(self):
-        header = "drafters/heads/agreement.h"
-        for path in ("drafters/heads/pickles.cc", "drafters/heads/eagle/a.cc",
+        header = "drafters/head_tools.h"
+        for path in ("drafters/head_tools.cc", "drafters/heads/eagle/a.cc",
                      "drafters/row.h", "experiments/tools/a.cc"):
             with self.subTest(path=path):
                 self.assertEqual([], self.found(path, header))

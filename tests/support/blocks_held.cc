@@ -1,7 +1,6 @@
 #include "tests/support/blocks_held.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdlib>
 #include <limits>
 #include <new>

@@ -1,30 +1,13 @@
 #include "tests/support/decoding.h"
 
-#include <cstdint>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/statusor.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
 #include "core/base/check.h"
-#include "core/base/token.h"
-#include "core/model/model.h"
-#include "core/prob/sampling_rule.h"
-#include "core/random/seeded_source.h"
-#include "decode/commit.h"
-#include "decode/decoder.h"
-#include "decode/method.h"
-#include "decode/plain_decoder.h"
-#include "decode/sequence.h"
-#include "drafters/drafter.h"
-#include "tests/conformance/pairing.h"
+#include "core/random/random_source.h"
 #include "tests/conformance/toys.h"
 #include "tests/support/drafting.h"
-#include "tree/draft_tree.h"
 #include "verifiers/catalogue.h"
-#include "verifiers/verifier.h"
 
 namespace banyan {
 

@@ -11,7 +11,6 @@
 #include "core/base/token.h"
 #include "core/model/model.h"
 #include "core/prob/sampling_rule.h"
-#include "decode/commit.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
 #include "decode/sequence.h"

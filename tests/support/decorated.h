@@ -10,9 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/model/context.h"
 #include "drafters/drafter.h"
 #include "tree/verdict.h"

@@ -1,21 +1,12 @@
 #include "tests/support/drafting.h"
 
-#include <memory>
-#include <string>
 #include <utility>
 
-#include "absl/status/statusor.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
 #include "core/base/check.h"
 #include "core/random/random_source.h"
-#include "core/random/seeded_source.h"
-#include "drafters/drafter.h"
-#include "drafters/drafting.h"
 #include "tests/conformance/pairing.h"
-#include "tests/support/solo.h"
 #include "tree/policies/catalogue.h"
-#include "tree/tree_policy.h"
-#include "tree/trunk_tree.h"
 
 namespace banyan {
 

@@ -10,11 +10,8 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "configs/loader/loader.h"
-#include "core/base/keys.h"
+#include "configs/loader/yaml.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 
 namespace banyan {

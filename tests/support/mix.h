@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/base/fnv1a.h"
+#include "core/base/bytes.h"
 
 namespace banyan {
 

@@ -1,19 +1,8 @@
 #include "tests/support/models.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <memory>
-#include <utility>
-#include <vector>
 
-#include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/base/token.h"
-#include "core/model/context.h"
-#include "core/model/model.h"
-#include "core/model/table_model.h"
-#include "core/prob/distribution.h"
-#include "core/prob/sampling_rule.h"
 #include "tests/support/must_read.h"
 
 namespace banyan {

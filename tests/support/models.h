@@ -13,7 +13,6 @@
 #include "core/model/model.h"
 #include "core/model/table_model.h"
 #include "core/prob/distribution.h"
-#include "core/prob/row_source.h"
 #include "core/prob/sampling_rule.h"
 
 namespace banyan {

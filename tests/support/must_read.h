@@ -5,9 +5,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "core/model/model.h"
 
 namespace banyan {

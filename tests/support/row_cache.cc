@@ -2,18 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
-#include "core/model/model.h"
-#include "core/model/pending_rows.h"
+#include "core/model/session_state.h"
 #include "tests/support/must_read.h"
 
 namespace banyan {

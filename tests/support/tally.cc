@@ -2,9 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdint>
 #include <iostream>
-#include <string>
 
 #include "absl/strings/str_cat.h"
 

@@ -3,17 +3,13 @@
 #include <algorithm>
 #include <barrier>
 #include <cstddef>
-#include <functional>
-#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/device/ranks/communicator.h"
+#include "core/base/common.h"
 
 namespace banyan {
 namespace {

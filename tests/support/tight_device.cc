@@ -2,17 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <memory>
 #include <regex>
 #include <string>
 #include <utility>
 
-#include "absl/status/status.h"
 #include "core/base/check.h"
-#include "core/device/cuda/host_device.h"
 #include "core/device/cuda/span.h"
-#include "core/ops/backend.h"
 #include "core/ops/cuda/cuda_backend.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
 

@@ -3,17 +3,12 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
-#include "tree/draft_tree.h"
-#include "tree/trunk_tree.h"
 
 namespace banyan {
 namespace {

@@ -3,9 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
 #include "tree/merge.h"

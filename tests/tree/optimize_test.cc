@@ -6,9 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "core/base/common.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tree/optimize_trees.h"

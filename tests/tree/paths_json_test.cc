@@ -4,11 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "core/base/common.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

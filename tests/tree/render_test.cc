@@ -5,13 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "core/base/common.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tree/optimize_trees.h"

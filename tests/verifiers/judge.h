@@ -9,7 +9,6 @@
 #include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "core/random/random_source.h"
-#include "core/random/scripted_source.h"
 #include "tests/support/decoding.h"
 #include "tests/support/models.h"
 #include "tree/draft_tree.h"

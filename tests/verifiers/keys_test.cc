@@ -2,7 +2,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
 #include "core/base/params.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -3,10 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "tree/optimize/cost_curve.h"
 
 namespace banyan {

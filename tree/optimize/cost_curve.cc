@@ -7,13 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
-#include "core/base/status_macros.h"
 
 namespace banyan {
 namespace {

@@ -10,8 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 
 namespace banyan {

@@ -7,11 +7,8 @@
 #include <variant>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/check.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "tree/optimize/cost_curve.h"
 #include "tree/optimize/sequoia.h"
 #include "tree/optimize/sequoia_table.h"

@@ -6,10 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "tree/optimize/shape.h"
 
 namespace banyan {

@@ -4,11 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "tree/optimize/sequoia_table.h"
 #include "tree/optimize/shape.h"
 

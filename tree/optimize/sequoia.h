@@ -41,8 +41,7 @@
 
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "core/base/common.h"
 #include "tree/optimize/shape.h"
 
 namespace banyan {

@@ -8,14 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 
 namespace banyan {
 namespace {

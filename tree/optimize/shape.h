@@ -13,10 +13,7 @@
 
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 
 namespace banyan {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/check.h"
-#include "core/base/keys.h"
+#include "core/base/params.h"
 #include "core/prob/distribution.h"
 #include "tree/draft_tree.h"
 #include "tree/policies/bounds.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/keys.h"
+#include "core/base/params.h"
 #include "core/prob/distribution.h"
 #include "tree/draft_tree.h"
 #include "tree/policies/bounds.h"

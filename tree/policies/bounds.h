@@ -2,8 +2,7 @@
 #ifndef BANYAN_TREE_POLICIES_BOUNDS_H_
 #define BANYAN_TREE_POLICIES_BOUNDS_H_
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "tree/tree_policy.h"
 

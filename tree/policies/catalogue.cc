@@ -4,15 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "core/base/catalogue.h"
-#include "core/base/nearest.h"
+#include "core/base/common.h"
+#include "core/base/messages.h"
 #include "core/base/params.h"
-#include "core/base/status_macros.h"
 #include "tree/draft_tree.h"
 #include "tree/policies/adaptive_chain.h"
 #include "tree/policies/auto_shape.h"

@@ -6,8 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "tree/draft_tree.h"
 #include "tree/policies/row.h"

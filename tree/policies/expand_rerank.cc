@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/base/keys.h"
+#include "core/base/params.h"
 #include "tree/draft_tree.h"
 #include "tree/policies/bounds.h"
 #include "tree/policies/row.h"

@@ -4,11 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "core/base/keys.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
+#include "core/base/params.h"
 #include "tree/optimize/cost_curve.h"
 #include "tree/optimize/hardware.h"
 #include "tree/optimize/medusa.h"

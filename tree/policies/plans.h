@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/base/keys.h"
 #include "core/base/params.h"
 #include "tree/optimize/hardware.h"
 #include "tree/optimize/sequoia.h"

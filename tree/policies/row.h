@@ -7,9 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "core/base/keys.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "core/prob/draw_kind.h"
 #include "tree/policies/shape_plan.h"

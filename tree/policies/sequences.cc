@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "core/base/keys.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
+#include "core/base/params.h"
 #include "tree/draft_tree.h"
 #include "tree/policies/bounds.h"
 #include "tree/policies/row.h"

@@ -1,13 +1,10 @@
-#include "core/checkpoint/families/gpt2.h"
-
 #include <cmath>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/checkpoint/architecture.h"
-#include "core/checkpoint/config_reader.h"
-#include "core/checkpoint/families/common.h"
+#include "core/checkpoint/families/families.h"
 
 namespace banyan {
 namespace {

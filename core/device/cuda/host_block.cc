@@ -13,9 +13,8 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "core/device/cuda/host_memory.h"
 
 #if defined(__SANITIZE_ADDRESS__)

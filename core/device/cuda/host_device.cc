@@ -14,12 +14,8 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "core/base/check.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/device/cuda/device.h"
 #include "core/device/cuda/host_block.h"
 #include "core/device/cuda/host_memory.h"

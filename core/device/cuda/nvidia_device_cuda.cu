@@ -20,7 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/check.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/device/cuda/device.h"
 #include "core/device/cuda/kernel.h"
 #include "core/device/cuda/matrix_product.h"

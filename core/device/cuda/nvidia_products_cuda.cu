@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/device/cuda/matrix_product.h"
 #include "core/device/cuda/nvidia_products.h"
 #include "core/device/cuda/span.h"

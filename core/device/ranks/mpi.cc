@@ -2,11 +2,7 @@
 // cannot change results.
 #include "core/device/ranks/mpi.h"
 
-#include <memory>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "core/device/ranks/communicator.h"
+#include "core/base/common.h"
 
 #ifdef BANYAN_MPI
 #include <mpi.h>
@@ -21,11 +17,7 @@
 #include <vector>
 
 #include "absl/memory/memory.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
-#include "core/base/fnv1a.h"
-#include "core/base/status_macros.h"
-#include "core/device/ranks/late_ranks.h"
+#include "core/base/bytes.h"
 
 namespace banyan {
 namespace {

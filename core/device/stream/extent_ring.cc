@@ -1,28 +1,183 @@
 #include "core/device/stream/extent_ring.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <mutex>
-#include <thread>
-#include <utility>
-#include <vector>
+#include <cerrno>
+#include <deque>
+#include <system_error>
 
 #include "absl/memory/memory.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
+#include "core/base/bytes.h"
 #include "core/base/check.h"
-#include "core/base/crc32.h"
-#include "core/base/file_state.h"
-#include "core/base/status_macros.h"
-#include "core/device/host_buffer.h"
-#include "core/device/stream/block_reads.h"
-#include "core/device/stream/direct_file.h"
 
 namespace banyan {
+
+namespace {
+
+std::string Reason(int code) { return std::generic_category().message(code); }
+
+absl::Status OpenError(const std::string& path, int code) {
+  const std::string message = absl::StrCat(path, ": ", Reason(code));
+  return code == ENOENT ? absl::NotFoundError(message)
+                        : absl::InvalidArgumentError(message);
+}
+
+// Whether the file system lets this descriptor be read directly: some open the
+// file so and refuse to read it.
+bool ReadsDirectly(int descriptor) {
+  alignas(kDirectBlock) std::byte block[kDirectBlock];
+  ssize_t result = -1;
+  do result = pread(descriptor, block, sizeof(block), 0);
+  while (result < 0 && errno == EINTR);
+  return result >= 0 || errno != EINVAL;
+}
+
+absl::StatusOr<FileState> StateOfOpen(const std::string& path, int descriptor) {
+  struct stat about = {};
+  if (fstat(descriptor, &about) != 0) return OpenError(path, errno);
+  if (!S_ISREG(about.st_mode))
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": expected an ordinary file"));
+  return StateOf(about);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DirectFile>> DirectFile::Open(
+    const std::string& path) {
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
+  int descriptor = open(path.c_str(), kFlags | O_DIRECT);
+  if (descriptor < 0 && errno != EINVAL) return OpenError(path, errno);
+  const bool direct = descriptor >= 0 && ReadsDirectly(descriptor);
+  if (!direct) {
+    if (descriptor >= 0) close(descriptor);
+    descriptor = open(path.c_str(), kFlags);
+    if (descriptor < 0) return OpenError(path, errno);
+  }
+  const absl::StatusOr<FileState> state = StateOfOpen(path, descriptor);
+  if (!state.ok()) {
+    close(descriptor);
+    return state.status();
+  }
+  return absl::WrapUnique(new DirectFile(path, descriptor, direct, *state));
+}
+
+DirectFile::~DirectFile() { close(descriptor_); }
+
+absl::StatusOr<FileState> DirectFile::CheckUnchanged() const {
+  BANYAN_ASSIGN_OR_RETURN(const FileState state,
+                          StateOfOpen(path_, descriptor_));
+  if (state.bytes == state_.bytes && state.written == state_.written)
+    return state;
+  return absl::DataLossError(absl::StrCat(
+      path_, ": the file was changed while it was in use: expected ",
+      state_.bytes, " bytes, written before it was opened, found ", state.bytes,
+      state.bytes == state_.bytes ? ", written since" : ""));
+}
+
+absl::Status PendingRead::Take(std::int64_t result) {
+  const bool again = result == -EINTR || result == -EAGAIN;
+  interruptions_ = again ? interruptions_ + 1 : 0;
+  if (again && interruptions_ < kMostInterruptions) return absl::OkStatus();
+  if (result < 0)
+    return absl::InternalError(absl::StrCat(
+        file_->path(), ": ", Reason(static_cast<int>(-result)),
+        " while reading ", to_.size(), " bytes at offset ", offset_));
+  auto taken = static_cast<std::size_t>(result);
+  if (file_->direct() && taken < to_.size())
+    taken = taken / kDirectBlock * kDirectBlock;
+  if (taken == 0)
+    return absl::DataLossError(absl::StrCat(
+        file_->path(), ": expected ", to_.size(), " bytes at offset ", offset_,
+        ", found ", result, ": the file was cut short"));
+  offset_ += taken;
+  to_ = to_.subspan(taken);
+  return absl::OkStatus();
+}
+
+namespace {
+
+class Threads : public BlockReads {
+ public:
+  Threads(std::shared_ptr<const DirectFile> file, int depth)
+      : file_(std::move(file)) {
+    for (int i = 0; i < depth; ++i) threads_.emplace_back([this] { Work(); });
+  }
+  ~Threads() override {
+    {
+      const std::lock_guard<std::mutex> lock(turn_);
+      stopping_ = true;
+    }
+    begun_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+  std::string name() const override { return "threads"; }
+
+  void Begin(int tag, std::uint64_t offset, absl::Span<std::byte> to) override {
+    {
+      const std::lock_guard<std::mutex> lock(turn_);
+      waiting_.push_back({tag, PendingRead(*file_, offset, to)});
+    }
+    begun_.notify_one();
+  }
+
+  Done Wait() override {
+    std::unique_lock<std::mutex> lock(turn_);
+    ended_.wait(lock, [this] { return !done_.empty(); });
+    Done done = std::move(done_.front());
+    done_.pop_front();
+    return done;
+  }
+
+ private:
+  struct Task {
+    int tag;
+    PendingRead read;
+  };
+
+  void Work() {
+    std::unique_lock<std::mutex> lock(turn_);
+    while (true) {
+      begun_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+      if (waiting_.empty()) return;  // stopping, and nothing is under way
+      Task task = waiting_.front();
+      waiting_.pop_front();
+      lock.unlock();
+      absl::Status status;
+      while (status.ok() && !task.read.left().empty()) {
+        const ssize_t result = pread(
+            file_->descriptor(), task.read.left().data(),
+            task.read.left().size(), static_cast<off_t>(task.read.offset()));
+        status = task.read.Take(result < 0 ? -errno : result);
+      }
+      lock.lock();
+      done_.push_back({task.tag, status});
+      ended_.notify_one();
+    }
+  }
+
+  std::shared_ptr<const DirectFile> file_;
+  std::mutex turn_;
+  std::condition_variable begun_, ended_;
+  std::deque<Task> waiting_;
+  std::deque<Done> done_;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+std::unique_ptr<BlockReads> ThreadReads(std::shared_ptr<const DirectFile> file,
+                                        int depth) {
+  return std::make_unique<Threads>(std::move(file), depth);
+}
+
 namespace {
 
 // What is read of an extent: whole blocks.

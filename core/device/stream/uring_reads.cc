@@ -30,13 +30,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/device/stream/block_reads.h"
-#include "core/device/stream/direct_file.h"
+#include "core/base/common.h"
+#include "core/device/stream/extent_ring.h"
 
 namespace banyan {
 namespace {

@@ -5,15 +5,13 @@
 //
 // Tiles run over every slot up to the last row's: those of the prefix, then,
 // from the panel of the first pending one on, those of the pending tokens. What
-// a row does not see gets p = 0 and adds nothing (attention.h).
+// a row does not see gets p = 0 and adds nothing (op_args.h).
 //
 // The order of sums: products are one fused multiply-add per number in order,
 // from 0, seen slots in the order of their positions. The sum of the p runs
 // over sixteen lanes, a position in lane position % 16, added in halves at the
 // end. A sum of zero is +0. With tile registers, the two products of caches
 // that may be split have the order of attention_tiles-inl.h.
-#include "core/ops/attention.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -22,11 +20,10 @@
 #include "absl/status/status.h"
 #include "core/base/check.h"
 #include "core/ops/cpu/cpu_backend.h"
-#include "core/ops/cpu/head_rows.h"
+#include "core/ops/cpu/pieces.h"
 #include "core/ops/cpu/tiles.h"
 #include "core/ops/host/host.h"
-#include "core/ops/kv_cache.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/ops/cpu/attention.cc"

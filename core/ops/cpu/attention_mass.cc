@@ -5,8 +5,6 @@
 // the latter added in halves. The p of a chunk are added over sixteen lanes as
 // far as whole sixteens go, its slot i in lane i % 16, the lanes in halves;
 // what is left follows one by one. Quotients of a chunk are added head by head.
-#include "core/ops/attention_mass.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <limits>
@@ -15,9 +13,9 @@
 
 #include "absl/status/status.h"
 #include "core/ops/cpu/cpu_backend.h"
-#include "core/ops/cpu/head_rows.h"
+#include "core/ops/cpu/pieces.h"
 #include "core/ops/host/host.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/ops/cpu/attention_mass.cc"

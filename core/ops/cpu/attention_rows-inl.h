@@ -16,13 +16,12 @@
 #include <memory>
 #include <vector>
 
-#include "core/ops/attention.h"
-#include "core/ops/cpu/head_rows.h"
+#include "core/ops/cpu/pieces.h"
 #include "core/ops/cpu/scores-inl.h"
 #include "core/ops/cpu/simd-inl.h"
 #include "core/ops/cpu/tiles.h"
 #include "core/ops/host/host.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 #include "hwy/highway.h"
 
 #ifndef BANYAN_ATTENTION_ROWS_ONCE_

@@ -24,8 +24,7 @@
 #include "core/ops/cpu/tiles-inl.h"
 #include "core/ops/cpu/tiles.h"
 #include "core/ops/host/host.h"
-#include "core/ops/kv_cache.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -11,10 +11,10 @@
 #include "core/base/check.h"
 #include "core/base/token.h"
 #include "core/ops/cpu/cpu_backend.h"
+#include "core/ops/device_ops.h"
 #include "core/ops/host/host.h"
-#include "core/ops/read_row.h"
-#include "core/ops/tensor.h"
-#include "core/prob/logits.h"
+#include "core/ops/op_args.h"
+#include "core/prob/sampling_rule.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/ops/cpu/best.cc"

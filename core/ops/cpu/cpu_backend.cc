@@ -3,35 +3,22 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/memory/memory.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/types/span.h"
-#include "core/base/counted.h"
-#include "core/base/status_macros.h"
-#include "core/device/buffer.h"
+#include "core/base/check.h"
+#include "core/base/messages.h"
 #include "core/ops/cpu/pieces.h"
-#include "core/ops/cpu/tiles.h"
 #include "core/ops/host/host.h"
 #include "core/ops/host/host_weight.h"
-#include "core/ops/kv_cache.h"
+#include "core/ops/op_args.h"
 #include "core/ops/panels.h"
-#include "core/ops/tensor.h"
 #include "core/ops/weight.h"
-#include "core/prob/distribution.h"
 #include "hwy/highway.h"
 
 namespace banyan {
+
 namespace {
 
 constexpr int kMostThreads = 256;
@@ -245,6 +232,21 @@ absl::Status CpuBackend::MoveKv(const MoveKvArgs& args) {
 
 absl::StatusOr<Distribution> CpuBackend::Law(const LawArgs& args) {
   return host::Law(args);
+}
+
+// A few rows of a packed weight: nothing to gain from vectors.
+absl::Status CpuBackend::Embed(const EmbedArgs& args) {
+  const auto& table = static_cast<const HostWeight&>(*args.table);
+  const std::int32_t* ids = host::Data(args.ids);
+  std::vector<float> row(static_cast<std::size_t>(table.columns()));
+  for (int i = 0; i < args.y.rows; ++i) {
+    Check(ids[i] >= 0 && ids[i] < table.rows(), "an embedding out of range");
+    table.ReadRow(ids[i], row.data());
+    float* y = host::Row(args.y, i);
+    for (std::size_t k = 0; k < row.size(); ++k)
+      y[k] = args.add ? y[k] + row[k] : row[k];
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace banyan

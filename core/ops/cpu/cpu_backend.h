@@ -15,18 +15,15 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "core/base/clock.h"
+#include "core/base/common.h"
 #include "core/device/buffer.h"
 #include "core/device/host_buffer.h"
 #include "core/device/thread_pool.h"
 #include "core/ops/backend.h"
 #include "core/ops/cpu/tiles.h"
 #include "core/prob/distribution.h"
-#include "core/prob/logits.h"
+#include "core/prob/sampling_rule.h"
 
 namespace banyan {
 

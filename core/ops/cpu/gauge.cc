@@ -1,5 +1,3 @@
-#include "core/ops/gauge.h"
-
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -9,13 +7,13 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/statusor.h"
 #include "core/base/clock.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/device/host_buffer.h"
+#include "core/ops/backend.h"
 #include "core/ops/cpu/cpu_backend.h"
 #include "core/ops/cpu/tiles.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 #include "core/ops/weight.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -6,9 +6,7 @@
 // the order of k; a sum of zero is +0. With bfloat16 weights and tile registers
 // it is that of tiles-inl.h. Then come the bias and what was in y. With kQ8 a
 // block's products are summed exactly, and one fused multiply-add per block
-// takes (that sum as float, times m / 127, linear.h) times the weight's scale.
-#include "core/ops/linear.h"
-
+// takes (that sum as float, times m / 127, weight.h) times the weight's scale.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -18,16 +16,15 @@
 #include <memory>
 #include <mutex>
 
-#include "absl/status/status.h"
 #include "core/base/check.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/device/host_buffer.h"
 #include "core/ops/cpu/cpu_backend.h"
 #include "core/ops/cpu/pieces.h"
 #include "core/ops/cpu/tiles.h"
 #include "core/ops/host/host.h"
 #include "core/ops/host/host_weight.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 #include "core/ops/weight.h"
 
 #undef HWY_TARGET_INCLUDE

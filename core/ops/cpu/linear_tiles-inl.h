@@ -22,7 +22,7 @@
 #include "core/ops/cpu/tile_q8-inl.h"
 #include "core/ops/cpu/tiles-inl.h"
 #include "core/ops/cpu/tiles.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 #include "core/ops/weight.h"
 #include "hwy/highway.h"
 

@@ -1,4 +1,4 @@
-// The root mean square of a row, as norm.h and rotate.h define it.
+// The root mean square of a row, as op_args.h define it.
 //
 // The order of its sums: sixteen lanes, number i in lane i % 16, in the order
 // of i; the lanes are then added in halves.
@@ -14,7 +14,7 @@
 #include <limits>
 
 #include "core/ops/cpu/simd-inl.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -1,5 +1,5 @@
 // Scores of the queries of one key head, and what a softmax makes of them, for
-// the kernels of attention.h and attention_mass.h.
+// the kernels of op_args.h.
 //
 // The order of sums: products are one fused multiply-add per number in order,
 // from 0; a sum over slots runs over sixteen lanes, slot i in lane i % 16.
@@ -13,12 +13,11 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "core/ops/cpu/head_rows.h"
+#include "core/ops/cpu/pieces.h"
 #include "core/ops/cpu/simd-inl.h"
 #include "core/ops/cpu/tile-inl.h"
 #include "core/ops/host/host.h"
-#include "core/ops/kv_cache.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -16,7 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();

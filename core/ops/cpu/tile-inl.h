@@ -17,7 +17,7 @@
 
 #include "core/ops/cpu/pieces.h"
 #include "core/ops/cpu/simd-inl.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();

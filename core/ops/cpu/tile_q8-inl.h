@@ -15,7 +15,7 @@
 #include "core/ops/cpu/pieces.h"
 #include "core/ops/cpu/simd-inl.h"
 #include "core/ops/cpu/tile-inl.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 #include "core/ops/weight.h"
 #include "hwy/highway.h"
 

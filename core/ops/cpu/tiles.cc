@@ -1,7 +1,5 @@
 #include "core/ops/cpu/tiles.h"
 
-#include <cstdint>
-
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <sys/syscall.h>

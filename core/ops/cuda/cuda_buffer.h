@@ -10,7 +10,7 @@
 #include "core/device/buffer.h"
 #include "core/device/cuda/device.h"
 #include "core/device/cuda/span.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 
 namespace banyan {
 

@@ -5,19 +5,14 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/types/span.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/device/cuda/device.h"
 #include "core/device/cuda/span.h"
-#include "core/ops/attention.h"
-#include "core/ops/attention_mass.h"
 #include "core/ops/cuda/cuda_backend.h"
 #include "core/ops/cuda/cuda_buffer.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
 #include "core/ops/host/host.h"
-#include "core/ops/kv_cache.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 
 namespace banyan {
 namespace {

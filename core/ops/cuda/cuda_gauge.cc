@@ -7,13 +7,12 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/statusor.h"
 #include "core/base/clock.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/device/cuda/device.h"
 #include "core/device/cuda/span.h"
+#include "core/ops/backend.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
-#include "core/ops/gauge.h"
 
 namespace banyan {
 namespace {

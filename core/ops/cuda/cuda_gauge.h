@@ -1,4 +1,4 @@
-// A gauge of a device of CUDA's kind (gauge.h), by kernels of its own.
+// A gauge of a device of CUDA's kind (backend.h), by kernels of its own.
 #ifndef BANYAN_CORE_OPS_CUDA_CUDA_GAUGE_H_
 #define BANYAN_CORE_OPS_CUDA_CUDA_GAUGE_H_
 
@@ -8,8 +8,8 @@
 #include "absl/status/statusor.h"
 #include "core/base/clock.h"
 #include "core/device/cuda/device.h"
+#include "core/ops/backend.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
-#include "core/ops/gauge.h"
 
 namespace banyan {
 

@@ -11,21 +11,16 @@
 #include <vector>
 
 #include "absl/memory/memory.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/device/buffer.h"
 #include "core/ops/cuda/cuda_backend.h"
 #include "core/ops/cuda/cuda_buffer.h"
 #include "core/ops/cuda/device/round_layout.h"
 #include "core/ops/cuda/kernels/round_kernels.h"
+#include "core/ops/op_args.h"
 #include "core/ops/round_tables.h"
-#include "core/ops/tensor.h"
-#include "core/prob/logits.h"
 #include "core/prob/round_plan.h"
 #include "core/prob/sampling_rule.h"
 

@@ -5,16 +5,13 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/device/buffer.h"
 #include "core/ops/cuda/cuda_backend.h"
 #include "core/ops/cuda/device/round_layout.h"
 #include "core/ops/cuda/kernels/round_kernels.h"
-#include "core/ops/kv_cache.h"
+#include "core/ops/op_args.h"
 #include "core/ops/round_tables.h"
-#include "core/ops/tensor.h"
 
 namespace banyan {
 

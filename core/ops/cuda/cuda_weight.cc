@@ -7,10 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/base/weight_format.h"
 #include "core/device/buffer.h"
 #include "core/device/cuda/device.h"

@@ -7,9 +7,7 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/weight_format.h"
 #include "core/device/buffer.h"
 #include "core/device/cuda/device.h"

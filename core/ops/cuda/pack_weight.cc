@@ -7,8 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/base/weight_format.h"
 #include "core/ops/cuda/device/fragments.h"
 #include "core/ops/host/host_weight.h"

@@ -7,10 +7,7 @@
 #include <utility>
 
 #include "absl/memory/memory.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/device/cuda/device.h"
 #include "core/device/cuda/span.h"
 

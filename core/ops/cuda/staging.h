@@ -6,9 +6,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/device/cuda/device.h"
 #include "core/device/cuda/span.h"
 

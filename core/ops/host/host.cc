@@ -1,28 +1,11 @@
 #include "core/ops/host/host.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/base/status_macros.h"
-#include "core/device/buffer.h"
-#include "core/device/host_buffer.h"
-#include "core/ops/attention.h"
-#include "core/ops/attention_mass.h"
-#include "core/ops/copy.h"
-#include "core/ops/kv_cache.h"
-#include "core/ops/read_row.h"
-#include "core/ops/tensor.h"
-#include "core/prob/distribution.h"
-#include "core/prob/logits.h"
 #include "core/prob/sampling_rule.h"
 
 namespace banyan::host {

@@ -7,17 +7,11 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/device/buffer.h"
 #include "core/device/host_buffer.h"
-#include "core/ops/attention.h"
-#include "core/ops/attention_mass.h"
-#include "core/ops/copy.h"
-#include "core/ops/kv_cache.h"
-#include "core/ops/read_row.h"
-#include "core/ops/tensor.h"
+#include "core/ops/device_ops.h"
+#include "core/ops/op_args.h"
 #include "core/prob/distribution.h"
 
 namespace banyan::host {
@@ -92,7 +86,7 @@ void MoveKvHead(const MoveKvArgs& args, int head, int first, int end);
 void CheckMass(const AttentionMassArgs& args);
 absl::Status Copy(const CopyArgs& args);
 // The row as doubles, -infinity where nothing is emitted. Fails as CheckFinite
-// (core/prob/logits.h).
+// (core/prob/sampling_rule.h).
 absl::StatusOr<std::vector<double>> Logits(const LogitRow& logits);
 absl::StatusOr<Distribution> Law(const LawArgs& args);
 

@@ -1,24 +1,12 @@
 #include "core/ops/host/host_weight.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/memory/memory.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/base/panel.h"
-#include "core/base/status_macros.h"
-#include "core/device/host_buffer.h"
-#include "core/ops/panels.h"
-#include "core/ops/weight.h"
 
 namespace banyan {
 

@@ -1,5 +1,6 @@
-// HostWeight: a matrix in panels (core/base/panel.h) in this machine's memory,
-// all of it or, of a StreamedWeight, the part that a product is reading.
+// HostWeight: a matrix in panels (core/base/number_rows.h) in this machine's
+// memory, all of it or, of a StreamedWeight, the part that a product is
+// reading.
 #ifndef BANYAN_CORE_OPS_HOST_HOST_WEIGHT_H_
 #define BANYAN_CORE_OPS_HOST_HOST_WEIGHT_H_
 
@@ -7,9 +8,8 @@
 #include <memory>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "core/base/panel.h"
+#include "core/base/common.h"
+#include "core/base/number_rows.h"
 #include "core/device/host_buffer.h"
 #include "core/ops/panels.h"
 #include "core/ops/weight.h"

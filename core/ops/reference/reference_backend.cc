@@ -2,33 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "core/base/status_macros.h"
 #include "core/base/weight_format.h"
-#include "core/device/buffer.h"
-#include "core/ops/activate.h"
-#include "core/ops/attention.h"
-#include "core/ops/attention_mass.h"
-#include "core/ops/copy.h"
-#include "core/ops/embed.h"
+#include "core/ops/device_ops.h"
 #include "core/ops/host/host.h"
 #include "core/ops/host/host_weight.h"
-#include "core/ops/kv_cache.h"
-#include "core/ops/linear.h"
-#include "core/ops/norm.h"
-#include "core/ops/read_row.h"
-#include "core/ops/rotate.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 #include "core/ops/weight.h"
-#include "core/prob/distribution.h"
-#include "core/prob/logits.h"
 
 namespace banyan {
 namespace {

@@ -8,13 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/device/buffer.h"
 #include "core/ops/backend.h"
 #include "core/prob/distribution.h"
-#include "core/prob/logits.h"
+#include "core/prob/sampling_rule.h"
 
 namespace banyan {
 

@@ -1,10 +1,7 @@
 #include "core/tokenizer/patterns/split_pattern.h"
 
 #include <array>
-#include <cstddef>
-#include <optional>
 
-#include "absl/strings/string_view.h"
 #include "core/tokenizer/patterns/unicode.h"
 
 namespace banyan {

@@ -5,9 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 
 namespace banyan {
 

@@ -1,11 +1,5 @@
-// The section `added_tokens` of tokenizer.json: texts that are one token each,
-// found in the text before the model sees it.
-//
-// Those with `normalized` false are found in the text as it is; those with it
-// true in the normalized rest, in their own normalized form. At each place the
-// longest counts, from the left. `single_word` refuses one that touches a word;
-// `lstrip` and `rstrip` take the white space beside it along. `special` says
-// what a text of no trust may not contain, and what decoding may leave out.
+// Tokens that no merge makes: the sections `added_tokens` and `post_processor`
+// of tokenizer.json.
 #ifndef BANYAN_CORE_TOKENIZER_STEPS_ADDED_TOKENS_H_
 #define BANYAN_CORE_TOKENIZER_STEPS_ADDED_TOKENS_H_
 
@@ -14,17 +8,22 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "core/base/flat_map.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
-#include "core/json/json_at.h"
+#include "core/json/flat_map.h"
+#include "core/json/json_value.h"
 #include "core/tokenizer/steps/normalizer.h"
-#include "core/tokenizer/steps/piece.h"
 
 namespace banyan {
 
+// The section `added_tokens` of tokenizer.json: texts that are one token each,
+// found in the text before the model sees it.
+//
+// Those with `normalized` false are found in the text as it is; those with it
+// true in the normalized rest, in their own normalized form. At each place the
+// longest counts, from the left. `single_word` refuses one that touches a word;
+// `lstrip` and `rstrip` take the white space beside it along. `special` says
+// what a text of no trust may not contain, and what decoding may leave out.
 struct AddedToken {
   TokenId id = 0;
   std::string content;
@@ -77,6 +76,17 @@ class TokenFinder {
   FlatMap<std::uint64_t, int> children_;
   std::vector<int> ends_;
 };
+
+// The section `post_processor` of tokenizer.json: the ids that go around those
+// of a text. Known: null, ByteLevel (which moves offsets only), Sequence,
+// TemplateProcessing (its template for one text).
+struct PostProcessor {
+  std::vector<TokenId> before;
+  std::vector<TokenId> after;
+};
+
+// Refuses what it does not know. Whether the ids exist is for the caller.
+absl::StatusOr<PostProcessor> ReadPostProcessor(const JsonAt& json);
 
 }  // namespace banyan
 

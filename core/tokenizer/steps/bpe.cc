@@ -1,26 +1,11 @@
 #include "core/tokenizer/steps/bpe.h"
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <optional>
 #include <queue>
-#include <string>
 #include <tuple>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/string_view.h"
-#include "core/base/flat_map.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
-#include "core/json/json_at.h"
 #include "core/tokenizer/patterns/unicode.h"
-#include "core/tokenizer/steps/byte_level.h"
+#include "core/tokenizer/steps/both_ways.h"
 
 namespace banyan {
 namespace {

@@ -25,12 +25,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "core/base/flat_map.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
-#include "core/json/json_at.h"
+#include "core/json/flat_map.h"
+#include "core/json/json_value.h"
 
 namespace banyan {
 
@@ -43,7 +41,7 @@ class Bpe {
   using Vocabulary = FlatMap<std::string, TokenId>;
 
   // With `is_byte_level` the characters of pieces stand for bytes
-  // (byte_level.h), which is what errors then name.
+  // (both_ways.h), which is what errors then name.
   static absl::StatusOr<Bpe> FromJson(const JsonAt& json, bool is_byte_level);
 
   const Vocabulary& vocabulary() const { return vocabulary_; }

@@ -1,17 +1,8 @@
 #include "core/tokenizer/steps/normalizer.h"
 
 #include <algorithm>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "core/base/status_macros.h"
-#include "core/json/json_at.h"
 #include "core/tokenizer/patterns/unicode.h"
 
 namespace banyan {

@@ -4,15 +4,34 @@
 #ifndef BANYAN_CORE_TOKENIZER_STEPS_NORMALIZER_H_
 #define BANYAN_CORE_TOKENIZER_STEPS_NORMALIZER_H_
 
+#include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "core/json/json_at.h"
+#include "core/base/common.h"
+#include "core/base/token.h"
+#include "core/json/json_value.h"
 
 namespace banyan {
+
+// What a text is on its way to token ids.
+struct ByteRange {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+// A part of the text: an added token found in it, or text still to be cut. No
+// piece is empty.
+struct Piece {
+  std::string text;
+  bool at_start = false;  // it begins where the whole text begins
+  std::optional<TokenId> token = std::nullopt;
+  // Bytes of a chat's messages, in order and disjoint. No control token is
+  // found in them.
+  std::vector<ByteRange> quoted = {};
+};
 
 class Normalizer {
  public:

@@ -4,25 +4,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
-#include "core/base/keys.h"
-#include "core/base/status_macros.h"
+#include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/prob/distribution.h"
-#include "drafters/composed/composed_drafter.h"
-#include "drafters/composed/inner_drafters.h"
-#include "drafters/composed/inner_session.h"
-#include "drafters/drafter.h"
-#include "drafters/row.h"
+#include "drafters/rows.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 #include "tree/tree_policy.h"

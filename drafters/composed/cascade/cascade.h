@@ -31,13 +31,10 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "drafters/composed/composed_drafter.h"
 #include "drafters/composed/inner_drafters.h"
 #include "drafters/drafter.h"
-#include "drafters/row.h"
 
 namespace banyan {
 
@@ -60,8 +57,6 @@ class Cascade : public ComposedDrafter {
  private:
   CascadeOptions options_;
 };
-
-DrafterRow CascadeRow();
 
 }  // namespace banyan
 

@@ -2,21 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "core/base/keys.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
+#include "core/base/params.h"
 #include "core/model/context.h"
 #include "core/prob/distribution.h"
-#include "drafters/composed/choosing.h"
-#include "drafters/composed/inner_drafters.h"
-#include "drafters/drafter.h"
-#include "drafters/row.h"
+#include "drafters/rows.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"

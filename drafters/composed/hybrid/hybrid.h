@@ -19,7 +19,7 @@
 // tried.
 //
 // A drafter that has reached the end of what it holds is not chosen. The rest
-// is as in choosing.h.
+// is as in composed_drafter.h.
 //
 // SuffixDecoding compares its score with the fixed length of the other draft;
 // here both are corrected by what came of them. Costs are not compared: with
@@ -31,10 +31,9 @@
 #include <vector>
 
 #include "core/model/model.h"
-#include "drafters/composed/choosing.h"
+#include "drafters/composed/composed_drafter.h"
 #include "drafters/composed/inner_drafters.h"
 #include "drafters/drafter.h"
-#include "drafters/row.h"
 
 namespace banyan {
 
@@ -54,8 +53,6 @@ class Hybrid : public ChoosingDrafter {
  private:
   HybridOptions options_;
 };
-
-DrafterRow HybridRow();
 
 }  // namespace banyan
 

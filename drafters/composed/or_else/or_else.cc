@@ -1,18 +1,14 @@
 #include "drafters/composed/or_else/or_else.h"
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "core/base/keys.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
+#include "core/base/params.h"
 #include "core/model/context.h"
-#include "drafters/composed/choosing.h"
-#include "drafters/composed/inner_drafters.h"
-#include "drafters/drafter.h"
-#include "drafters/row.h"
+#include "drafters/rows.h"
 #include "drafters/workbench.h"
 
 namespace banyan {

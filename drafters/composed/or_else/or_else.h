@@ -10,10 +10,9 @@
 
 #include <memory>
 
-#include "drafters/composed/choosing.h"
+#include "drafters/composed/composed_drafter.h"
 #include "drafters/composed/inner_drafters.h"
 #include "drafters/drafter.h"
-#include "drafters/row.h"
 
 namespace banyan {
 
@@ -24,8 +23,6 @@ class OrElse : public ChoosingDrafter {
 
   std::unique_ptr<DraftSession> NewSession() const override;
 };
-
-DrafterRow OrElseRow();
 
 }  // namespace banyan
 

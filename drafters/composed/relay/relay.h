@@ -24,13 +24,10 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "drafters/composed/composed_drafter.h"
 #include "drafters/composed/inner_drafters.h"
 #include "drafters/drafter.h"
-#include "drafters/row.h"
 
 namespace banyan {
 
@@ -49,8 +46,6 @@ class Relay : public ComposedDrafter {
 
   std::vector<int> ends_;
 };
-
-DrafterRow RelayRow();
 
 }  // namespace banyan
 

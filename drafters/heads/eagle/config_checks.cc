@@ -1,17 +1,13 @@
-#include "drafters/heads/eagle/config_checks.h"
-
 #include <array>
 #include <limits>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
-#include "core/base/quoted_name.h"
-#include "core/checkpoint/config_reader.h"
+#include "core/base/common.h"
+#include "core/base/messages.h"
+#include "core/checkpoint/architecture.h"
+#include "drafters/heads/eagle/layouts.h"
 
 namespace banyan {
 namespace {

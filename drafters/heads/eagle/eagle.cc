@@ -2,30 +2,19 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <numeric>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "core/base/keys.h"
-#include "core/base/status_macros.h"
+#include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
-#include "core/model/features.h"
-#include "core/model/model.h"
 #include "core/prob/distribution.h"
-#include "core/prob/sampling_rule.h"
 #include "drafters/draft_vocabulary.h"
-#include "drafters/drafter.h"
 #include "drafters/heads/eagle/doctor.h"
 #include "drafters/heads/eagle/growth.h"
-#include "drafters/heads/eagle/head.h"
-#include "drafters/pending_tree.h"
-#include "drafters/row.h"
+#include "drafters/rows.h"
+#include "drafters/session_drafter.h"
 #include "drafters/workbench.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
@@ -259,10 +248,10 @@ absl::Status Eagle::Sequence::DropRound() {
 // What is long unread is read first: every row of the root's pass gives logits,
 // which is more work than another pass once there are many.
 absl::Status Eagle::Sequence::StartRound() {
-  constexpr std::size_t kReadWithRoot = 16;
+  constexpr std::size_t kUnreadWithRoot = 16;
   BANYAN_RETURN_IF_ERROR(DropRound());
   BANYAN_RETURN_IF_ERROR(MakeVectors());
-  return unread_.size() > kReadWithRoot ? ReadAllBut(1) : absl::OkStatus();
+  return unread_.size() > kUnreadWithRoot ? ReadAllBut(1) : absl::OkStatus();
 }
 
 absl::StatusOr<Proposals> Eagle::Sequence::LawsOf(

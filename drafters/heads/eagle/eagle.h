@@ -17,15 +17,12 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/model/model.h"
 #include "core/prob/sampling_rule.h"
-#include "drafters/draft_rules.h"
 #include "drafters/drafter.h"
 #include "drafters/heads/eagle/head.h"
-#include "drafters/row.h"
+#include "drafters/propose.h"
 
 namespace banyan {
 
@@ -43,8 +40,6 @@ class Eagle : public Drafter {
   std::shared_ptr<const EagleHead> head_;
   DraftRules rules_;
 };
-
-DrafterRow EagleRow();
 
 }  // namespace banyan
 

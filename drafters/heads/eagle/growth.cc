@@ -3,22 +3,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "core/base/counted.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
+#include "core/base/messages.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
-#include "core/checkpoint/config_reader.h"
-#include "core/checkpoint/families/common.h"
+#include "core/checkpoint/families/families.h"
 #include "drafters/heads/eagle/layouts.h"
-#include "drafters/heads/eagle/token_map.h"
-#include "drafters/heads/head_growth.h"
 
 namespace banyan {
 namespace {

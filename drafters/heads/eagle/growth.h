@@ -1,11 +1,11 @@
-// EAGLE heads as `banyan grow` asks for them (drafters/heads/head_growth.h).
+// EAGLE heads as `banyan grow` asks for them (drafters/head_tools.h).
 #ifndef BANYAN_DRAFTERS_HEADS_EAGLE_GROWTH_H_
 #define BANYAN_DRAFTERS_HEADS_EAGLE_GROWTH_H_
 
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "drafters/heads/head_growth.h"
+#include "drafters/head_tools.h"
 
 namespace banyan {
 

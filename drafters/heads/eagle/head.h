@@ -7,15 +7,62 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
-#include "core/model/device_round.h"
+#include "core/checkpoint/checkpoint.h"
 #include "core/model/model.h"
+#include "core/ops/backend.h"
+#include "core/ops/device_ops.h"
+#include "core/ops/op_args.h"
+#include "core/ops/weight.h"
+#include "core/transformer/network.h"
+#include "core/transformer/sequence.h"
+#include "core/transformer/weights.h"
 #include "drafters/heads/eagle/layouts.h"
 
 namespace banyan {
+
+// What makes one vector of several of the target's states side by side
+// (EagleSpec::reduce), on a device.
+class EagleReduction {
+ public:
+  // Without effect where the one state is the vector.
+  static absl::StatusOr<EagleReduction> Load(const EagleSpec& spec,
+                                             const Checkpoint& checkpoint,
+                                             WeightFormat format,
+                                             Backend& backend);
+
+  bool present() const { return weight_ != nullptr; }
+  int columns() const { return weight_->columns(); }
+  int rows() const { return weight_->rows(); }
+  // The vectors of rows of states. `normed`, of the states' shape, is room for
+  // them after their norms.
+  absl::Status Run(const Tensor& states, const Tensor& normed,
+                   const Tensor& vectors, DeviceOps& ops) const;
+
+ private:
+  std::unique_ptr<Weight> weight_;
+  std::vector<RowVector> state_norms_;  // of each state
+  RowVector joint_norm_;                // of all together
+  float epsilon_ = 0;
+};
+
+// A head's part in the rounds that its target's device runs alone: the pairs of
+// what was kept stay there, with the target's states.
+
+// What a head is made of, which outlives its parts.
+struct DeviceHeadSource {
+  const EagleSpec& spec;
+  const EagleReduction& reduction;
+  const Network& target;
+  int output_tap = 0;
+};
+
+// `sequence` is the network's, and `read_all` has it read all pairs but the
+// root's.
+std::unique_ptr<DeviceDrafter> NewDeviceHead(
+    const DeviceHeadSource& source, TransformerSequence& sequence,
+    std::function<absl::Status()> read_all);
 
 // Immutable; safe for concurrent use.
 class EagleHead {

@@ -3,25 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <initializer_list>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "core/base/errors.h"
-#include "core/base/status_macros.h"
-#include "core/checkpoint/architecture.h"
-#include "core/checkpoint/checkpoint.h"
-#include "core/checkpoint/config_reader.h"
-#include "core/checkpoint/families/common.h"
-#include "core/checkpoint/families/llama_kind.h"
+#include "core/base/messages.h"
+#include "core/checkpoint/families/families.h"
 #include "core/model/model.h"
-#include "drafters/heads/eagle/config_checks.h"
-#include "drafters/heads/eagle/token_map.h"
-#include "drafters/heads/pickles.h"
+#include "drafters/head_tools.h"
 
 namespace banyan {
 namespace {

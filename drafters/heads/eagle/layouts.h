@@ -10,11 +10,12 @@
 #define BANYAN_DRAFTERS_HEADS_EAGLE_LAYOUTS_H_
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/statusor.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
@@ -68,7 +69,7 @@ struct EagleFile {
   std::vector<TokenId> token_of;
 };
 
-// Turns what the files say into something else (drafters/heads/eagle/turns.h).
+// Turns what the files say into something else (drafters/heads/eagle/doctor.h).
 using TurnEagle = absl::FunctionRef<void(EagleSpec& spec)>;
 
 // Reads DIRECTORY/config.json and the headers of the weights beside it. Fails
@@ -84,6 +85,44 @@ absl::StatusOr<EagleFile> OpenEagleFile(const std::string& directory,
 absl::StatusOr<EagleFile> OpenEagleFile(const std::string& directory,
                                         const EagleTarget& target,
                                         TurnEagle turn);
+
+// Keys of a head's config.json that contradict its tensors or each other, or
+// that ask for something nobody here knows: all are noted in the reader.
+
+// The list of layers whose states are read, and the section that has it in some
+// layouts.
+inline constexpr char kTapsKey[] = "eagle_aux_hidden_state_layer_ids";
+inline constexpr char kTapsSection[] = "eagle_config";
+
+// Flags that are set, and neither `known` nor without effect here.
+void RefuseFlags(const ConfigReader& in, std::set<absl::string_view> known);
+
+// Keys of EAGLE-3 beside tensors of another layout, named `tensors`, which have
+// a logit for each token of the target's vocabulary.
+void RefuseEagle3Keys(const ConfigReader& in, absl::string_view tensors,
+                      int vocab_size);
+
+// Layers that are not llama's, by the object that has their sizes.
+void RefuseOtherLayers(const ConfigReader& sizes);
+
+// Of EAGLE-3: taps in two places that differ, or where this layout has none
+// (`in_section`: it has them in kTapsSection), or a flag that there are none.
+void CheckTapKeys(const ConfigReader& in, bool in_section);
+
+// Which token each logit of a head means, where it has logits for some of its
+// target's tokens alone.
+
+// The table that leads from a logit to the target's token, and the one that
+// says whether a token has a logit.
+inline constexpr char kLogitMap[] = "d2t";
+inline constexpr char kKept[] = "t2d";
+
+// EagleFile::token_of, of an open head. Fails with InvalidArgument, which names
+// directory and table, where a table is of another shape or type, leads out of
+// the target's vocabulary, or contradicts the other one or draft_vocab_size.
+absl::StatusOr<std::vector<TokenId>> ReadTokens(const Checkpoint& checkpoint,
+                                                const EagleTarget& target,
+                                                const EagleSpec& spec);
 
 }  // namespace banyan
 

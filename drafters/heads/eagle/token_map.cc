@@ -1,5 +1,3 @@
-#include "drafters/heads/eagle/token_map.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -8,13 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "core/base/dtype.h"
-#include "core/base/quoted_name.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
+#include "core/base/messages.h"
+#include "core/base/number_rows.h"
 #include "core/base/token.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"

@@ -3,36 +3,22 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/memory/memory.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
 #include "core/base/weight_format.h"
 #include "core/checkpoint/architecture.h"
 #include "core/model/context.h"
-#include "core/model/device_round.h"
-#include "core/model/model.h"
-#include "core/ops/activate.h"
 #include "core/ops/backend.h"
 #include "core/ops/device_memory.h"
-#include "core/ops/owned_tensor.h"
+#include "core/ops/op_args.h"
 #include "core/ops/round_tables.h"
-#include "core/ops/tensor.h"
 #include "core/ops/weight.h"
-#include "core/prob/logits.h"
+#include "core/prob/sampling_rule.h"
 #include "core/transformer/device_drafter.h"
 #include "core/transformer/network.h"
-#include "core/transformer/output_tokens.h"
 #include "core/transformer/pass.h"
 #include "core/transformer/weights.h"
-#include "drafters/heads/depth_laws.h"
 #include "drafters/heads/medusa/heads_file.h"
 
 namespace banyan {

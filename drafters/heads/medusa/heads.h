@@ -6,13 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
-#include "core/model/device_round.h"
 #include "core/model/model.h"
-#include "drafters/heads/depth_laws.h"
+#include "drafters/propose.h"
 
 namespace banyan {
 

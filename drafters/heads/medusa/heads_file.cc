@@ -3,30 +3,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/memory/memory.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "core/base/check.h"
-#include "core/base/counted.h"
-#include "core/base/quoted_name.h"
-#include "core/base/read_file.h"
-#include "core/base/status_macros.h"
-#include "core/checkpoint/architecture.h"
-#include "core/checkpoint/config_reader.h"
-#include "core/checkpoint/stored_tensor.h"
-#include "core/checkpoint/tensor_file.h"
-#include "core/checkpoint/weight_rows.h"
-#include "drafters/heads/pickles.h"
+#include "core/base/input_files.h"
+#include "core/base/messages.h"
+#include "drafters/head_tools.h"
 
 namespace banyan {
 namespace {

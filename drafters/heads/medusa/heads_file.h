@@ -13,10 +13,7 @@
 #include <string>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/tensor_file.h"

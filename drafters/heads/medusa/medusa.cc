@@ -1,32 +1,56 @@
 #include "drafters/heads/medusa/medusa.h"
 
 #include <cstddef>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "core/base/keys.h"
-#include "core/base/status_macros.h"
+#include "core/base/messages.h"
+#include "core/base/params.h"
+#include "core/checkpoint/architecture.h"
 #include "core/model/context.h"
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
-#include "core/prob/sampling_rule.h"
 #include "drafters/draft_vocabulary.h"
-#include "drafters/drafter.h"
-#include "drafters/heads/depth_laws.h"
-#include "drafters/heads/medusa/growth.h"
-#include "drafters/heads/medusa/heads.h"
-#include "drafters/row.h"
+#include "drafters/heads/medusa/heads_file.h"
+#include "drafters/rows.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
+
+absl::StatusOr<GrowableHeads> OpenGrowableMedusa(const std::string& directory,
+                                                 const GrowingTarget& target) {
+  BANYAN_ASSIGN_OR_RETURN(
+      const std::unique_ptr<MedusaFile> file,
+      MedusaFile::Open(directory, target.hidden_size, target.vocab_size));
+  GrowableHeads heads = {.file = file->file()};
+  const HeadAxis state = target.States(1);
+  const auto add = [&](const WeightSource& source, const HeadAxis& rows,
+                       const HeadAxis& columns) {
+    heads.tensors.push_back({.name = source.tensor,
+                             .stored = file->Tensor(source),
+                             .rows = rows,
+                             .columns = columns});
+  };
+  for (int head = 0; head < file->heads(); ++head) {
+    for (int block = 0; block < file->blocks(); ++block) {
+      add(file->Linear(head, block), state, state);
+      add(file->Bias(head, block), state, {});
+    }
+    if (file->own_outputs()) add(file->Output(head), {}, state);
+  }
+  heads.summary =
+      absl::StrCat(Counted(file->heads(), "Medusa head"), " of ",
+                   Counted(file->blocks(), "block"), ", ",
+                   file->own_outputs() ? "each with an output matrix"
+                                       : "with the model's output matrix");
+  heads.facts = {{"heads", file->heads()},
+                 {"blocks", file->blocks()},
+                 {"own_matrices", file->own_outputs()}};
+  return heads;
+}
+
 namespace {
 
 // Of the token before the root.

@@ -10,22 +10,30 @@
 // independently or without replacement; for deterministic drafting their masses
 // rank the candidates, which is how Medusa was published (Cai et al.,
 // arXiv:2401.10774).
+//
+// Heads of a grown target are opened here too.
 #ifndef BANYAN_DRAFTERS_HEADS_MEDUSA_MEDUSA_H_
 #define BANYAN_DRAFTERS_HEADS_MEDUSA_MEDUSA_H_
 
 #include <memory>
+#include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/prob/sampling_rule.h"
-#include "drafters/draft_rules.h"
 #include "drafters/drafter.h"
+#include "drafters/head_tools.h"
 #include "drafters/heads/medusa/heads.h"
-#include "drafters/row.h"
+#include "drafters/propose.h"
 
 namespace banyan {
+
+// Medusa heads as `banyan grow` asks for them (drafters/head_tools.h).
+
+// Facts: `heads`, `blocks` of each, and `own_matrices`, whether each has an
+// output matrix of its own. Fails as MedusaFile::Open.
+absl::StatusOr<GrowableHeads> OpenGrowableMedusa(const std::string& directory,
+                                                 const GrowingTarget& target);
 
 class Medusa : public Drafter {
  public:
@@ -41,8 +49,6 @@ class Medusa : public Drafter {
   std::shared_ptr<const MedusaHeads> heads_;
   DraftRules rules_;
 };
-
-DrafterRow MedusaRow();
 
 }  // namespace banyan
 

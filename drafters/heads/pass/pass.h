@@ -29,18 +29,34 @@
 #define BANYAN_DRAFTERS_HEADS_PASS_PASS_H_
 
 #include <memory>
+#include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
+#include "core/base/token.h"
+#include "core/model/model.h"
 #include "core/prob/sampling_rule.h"
-#include "drafters/draft_rules.h"
 #include "drafters/drafter.h"
-#include "drafters/heads/pass/chain.h"
-#include "drafters/row.h"
+#include "drafters/propose.h"
 
 namespace banyan {
+
+// What stands in the place of the tokens to come, link by link, so that the
+// target guesses what follows them.
+struct LookaheadLink {
+  TokenId token =
+      0;  // names the row of a vector, and is what one without reads
+  std::shared_ptr<const std::vector<float>> vector = nullptr;
+};
+using LookaheadChain = std::vector<LookaheadLink>;
+
+// The trained vectors in a folder: the tensor `lookahead.embeddings`
+// [L, hidden_size] of model.safetensors, with the sizes of the target that they
+// were trained for in config.json. NotFound if a file is not there;
+// InvalidArgument, which names file and key or tensor, if they are for a target
+// of other sizes than this one, or are not finite.
+absl::StatusOr<std::unique_ptr<const LookaheadChain>> LoadLookaheadChain(
+    const std::string& folder, const Model& target);
 
 class Pass : public Drafter {
  public:
@@ -57,8 +73,6 @@ class Pass : public Drafter {
   int after_;
   DraftRules rules_;
 };
-
-DrafterRow PassRow();
 
 }  // namespace banyan
 

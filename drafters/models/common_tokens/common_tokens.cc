@@ -3,28 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
-#include <memory>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "core/base/keys.h"
-#include "core/base/status_macros.h"
+#include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
-#include "core/model/model.h"
-#include "core/prob/distribution.h"
-#include "core/prob/sampling_rule.h"
-#include "core/tokenizer/vocabulary_map.h"
-#include "drafters/drafter.h"
-#include "drafters/models/own_reader.h"
-#include "drafters/row.h"
-#include "drafters/workbench.h"
+#include "drafters/rows.h"
 #include "tree/derive.h"
-#include "tree/draft_tree.h"
-#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {

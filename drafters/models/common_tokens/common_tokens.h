@@ -29,17 +29,14 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
-#include "core/tokenizer/vocabulary_map.h"
-#include "drafters/draft_rules.h"
+#include "core/tokenizer/vocabulary.h"
 #include "drafters/drafter.h"
 #include "drafters/models/own_reader.h"
-#include "drafters/row.h"
+#include "drafters/propose.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
@@ -67,8 +64,6 @@ class CommonTokens : public Drafter {
   // The common tokens that the rule lets be emitted.
   std::vector<VocabularyMap::Pair> drafted_;
 };
-
-DrafterRow CommonTokensRow();
 
 }  // namespace banyan
 

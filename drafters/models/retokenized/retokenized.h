@@ -34,14 +34,11 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
 #include "drafters/drafter.h"
 #include "drafters/models/own_reader.h"
-#include "drafters/row.h"
 #include "drafters/workbench.h"
 
 namespace banyan {
@@ -62,8 +59,6 @@ class Retokenized : public Drafter {
   OtherModel parts_;
   int write_;
 };
-
-DrafterRow RetokenizedRow();
 
 }  // namespace banyan
 

@@ -1,25 +1,15 @@
 #include "drafters/models/small_model/small_model.h"
 
 #include <cstddef>
-#include <memory>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "core/base/keys.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
+#include "core/base/params.h"
 #include "core/model/context.h"
-#include "core/model/device_round.h"
-#include "core/model/model.h"
-#include "core/model/trimmed_model.h"
-#include "core/prob/sampling_rule.h"
 #include "core/transformer/device_drafter.h"
 #include "drafters/draft_vocabulary.h"
-#include "drafters/drafter.h"
-#include "drafters/row.h"
-#include "drafters/session_drafter.h"
+#include "drafters/rows.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"

@@ -9,7 +9,6 @@
 #include "core/model/model.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
-#include "drafters/row.h"
 #include "drafters/session_drafter.h"
 
 namespace banyan {
@@ -20,8 +19,6 @@ class SmallModel : public SessionDrafter {
 
   std::unique_ptr<DraftSession> NewSession() const override;
 };
-
-DrafterRow SmallModelRow();
 
 }  // namespace banyan
 

@@ -2,27 +2,15 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <numeric>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/types/span.h"
-#include "core/base/keys.h"
-#include "core/base/status_macros.h"
+#include "core/base/params.h"
 #include "core/model/context.h"
-#include "core/model/model.h"
 #include "core/prob/distribution.h"
-#include "core/prob/sampling_rule.h"
-#include "drafters/drafter.h"
-#include "drafters/row.h"
-#include "drafters/target/view_drafter.h"
+#include "drafters/rows.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"

@@ -15,13 +15,10 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/model/model.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
-#include "drafters/row.h"
 #include "drafters/target/view_drafter.h"
 
 namespace banyan {
@@ -41,8 +38,6 @@ class EarlyExit : public Drafter {
   std::vector<std::unique_ptr<ViewDrafter>> stages_;  // one an exit
   double settled_;
 };
-
-DrafterRow EarlyExitRow();
 
 }  // namespace banyan
 

@@ -1,5 +1,11 @@
-#include "drafters/target/skip/skip.h"
-
+// Skipping: the target without some of its blocks drafts for the whole (Draft &
+// Verify, Zhang et al., arXiv:2309.08168). Attention and feed-forward of a
+// layer are two blocks, each of which only adds to what flows past it.
+//
+// Drafting takes no cache of its own, and no weights unless it is told to run
+// with the same model's in another format: then it is the target in less
+// detail, whether blocks are skipped or none. Which blocks are worth skipping
+// `banyan make layers` finds.
 #include <cstddef>
 #include <memory>
 #include <set>
@@ -7,14 +13,12 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "core/base/keys.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
+#include "core/base/params.h"
 #include "core/model/model.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
-#include "drafters/row.h"
+#include "drafters/rows.h"
 #include "drafters/target/view_drafter.h"
 #include "drafters/workbench.h"
 

@@ -2,21 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <numeric>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "core/base/keys.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
+#include "core/base/params.h"
 #include "core/model/context.h"
-#include "core/model/model.h"
-#include "core/model/seen_text.h"
-#include "core/prob/sampling_rule.h"
-#include "drafters/drafter.h"
-#include "drafters/row.h"
-#include "drafters/target/view_drafter.h"
+#include "drafters/rows.h"
 #include "drafters/workbench.h"
 #include "tree/verdict.h"
 

@@ -20,10 +20,9 @@
 #include <memory>
 
 #include "core/model/model.h"
-#include "core/model/seen_text.h"
+#include "core/model/session_state.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
-#include "drafters/row.h"
 #include "drafters/target/view_drafter.h"
 
 namespace banyan {
@@ -45,8 +44,6 @@ class Triforce : public ViewDrafter {
  private:
   int choose_every_;
 };
-
-DrafterRow TriforceRow();
 
 }  // namespace banyan
 

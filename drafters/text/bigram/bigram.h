@@ -12,17 +12,12 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
-#include "drafters/row.h"
-#include "drafters/text/count_rule.h"
 #include "drafters/text/token_counts.h"
-#include "drafters/text/unigram_law.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
 
@@ -54,8 +49,6 @@ class Bigram : public Drafter {
   Rows laws_;
   Rows scores_;  // for deterministic draws
 };
-
-DrafterRow BigramRow();
 
 }  // namespace banyan
 

@@ -2,25 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
-#include <optional>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
-#include "core/base/keys.h"
-#include "core/base/status_macros.h"
+#include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
-#include "core/prob/distribution.h"
-#include "drafters/drafter.h"
-#include "drafters/halving.h"
-#include "drafters/propose_each.h"
-#include "drafters/row.h"
-#include "drafters/text/copy/first_copy.h"
-#include "drafters/text/match_lengths.h"
+#include "drafters/propose.h"
+#include "drafters/rows.h"
 #include "drafters/text/recent_grams.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
@@ -28,6 +15,7 @@
 #include "tree/verdict.h"
 
 namespace banyan {
+
 namespace {
 
 // Each length costs a look-up a token, and longer matches say little more.
@@ -163,6 +151,55 @@ DrafterRow CopyRow() {
           .build = keys.ReadFor(Build),
           .examples = {"{}", "{min_match: 1, max_match: 3, history: 5}",
                        "{first: true, min_match: 1, max_match: 3, span: 2}"}};
+}
+
+namespace {
+
+class FirstCopySession : public PlanSession {
+ public:
+  FirstCopySession(const CopyOptions& options, int span)
+      : options_(options), span_(span) {}
+
+ protected:
+  absl::Status Follow(const Context& context) override;
+  DraftPlan Plan(const Context& context) override;
+
+ private:
+  CopyOptions options_;
+  int span_;
+  std::vector<TokenId> copied_;
+};
+
+absl::Status FirstCopySession::Follow(const Context& context) {
+  absl::Span<const TokenId> text = context.tokens;
+  const auto history = static_cast<std::size_t>(options_.history);
+  if (history > 0 && text.size() > history) text = text.last(history);
+  copied_.clear();
+  for (int size = options_.max_match; size >= options_.min_match; --size) {
+    const auto match = static_cast<std::size_t>(size);
+    if (text.size() <= match) continue;
+    const absl::Span<const TokenId> last = text.last(match);
+    // Not the last tokens themselves, which nothing follows.
+    const auto end = text.end() - 1;
+    const auto found = std::search(text.begin(), end, last.begin(), last.end());
+    if (found == end) continue;
+    const auto after =
+        text.subspan(static_cast<std::size_t>(found - text.begin()) + match,
+                     static_cast<std::size_t>(span_));
+    copied_.assign(after.begin(), after.end());
+    break;
+  }
+  return absl::OkStatus();
+}
+
+DraftPlan FirstCopySession::Plan(const Context& /*context*/) {
+  return DraftPlan::Chain(copied_);
+}
+
+}  // namespace
+
+std::unique_ptr<DraftSession> FirstCopy::NewSession() const {
+  return std::make_unique<FirstCopySession>(options_, span_);
 }
 
 }  // namespace banyan

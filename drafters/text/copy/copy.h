@@ -14,7 +14,7 @@
 // transformers library): it takes the earliest place of the longest match of 3
 // to 1 tokens, once a round, and copies a span of 10 after it. Here each node
 // looks for itself, and takes the latest place, where the text has been of
-// late. With `first` it is the published rule (first_copy.h): `first: true,
+// late. With `first` it is the published rule: `first: true,
 // max_match: 3, min_match: 1, span: 10, history: 0`.
 //
 // An occurrence gives no distribution of what follows. The scores only rank, so
@@ -23,14 +23,13 @@
 #define BANYAN_DRAFTERS_TEXT_COPY_COPY_H_
 
 #include <memory>
+#include <optional>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/prob/distribution.h"
 #include "drafters/drafter.h"
-#include "drafters/row.h"
+#include "drafters/text/plan_drafter.h"
 
 namespace banyan {
 
@@ -54,7 +53,29 @@ class Copy : public Drafter {
   CopyOptions options_;
 };
 
-DrafterRow CopyRow();
+// Drafting by copying from the earliest match (prompt lookup decoding as
+// published, Saxena 2023, and as the transformers library has it).
+//
+// When a round begins, the text's last k tokens are looked for in its last
+// `history` tokens, from k = max_match down to min_match. At the first k that
+// stands there with something after it, the `span` tokens after the earliest
+// such place are the draft, a chain. It promises all of them.
+//
+// A round reads the history once for each k.
+class FirstCopy : public PlanDrafter {
+ public:
+  // span >= 1; options as Copy's.
+  FirstCopy(int vocab_size, const CopyOptions& options, int span)
+      : PlanDrafter(vocab_size, /*rule=*/std::nullopt, /*carried=*/nullptr),
+        options_(options),
+        span_(span) {}
+
+  std::unique_ptr<DraftSession> NewSession() const override;
+
+ private:
+  CopyOptions options_;
+  int span_;
+};
 
 }  // namespace banyan
 

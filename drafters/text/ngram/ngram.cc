@@ -2,26 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "core/base/keys.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
+#include "core/base/params.h"
 #include "core/model/context.h"
-#include "core/prob/distribution.h"
-#include "core/prob/sampling_rule.h"
-#include "drafters/drafter.h"
-#include "drafters/propose_each.h"
-#include "drafters/row.h"
+#include "drafters/propose.h"
+#include "drafters/rows.h"
 #include "drafters/text/carried_texts.h"
-#include "drafters/text/count_rule.h"
-#include "drafters/text/recent_grams.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"

@@ -26,17 +26,13 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
-#include "drafters/row.h"
-#include "drafters/text/count_rule.h"
 #include "drafters/text/recent_grams.h"
+#include "drafters/text/token_counts.h"
 
 namespace banyan {
 
@@ -70,8 +66,6 @@ class NGram : public Drafter, private CarriedState {
   CountRule rule_;
   RecentGrams grams_;  // of earlier prompts
 };
-
-DrafterRow NGramRow();
 
 }  // namespace banyan
 

@@ -1,22 +1,34 @@
-#include "drafters/text/random/random.h"
-
+// Drafting at random, uniformly over the vocabulary: a control. What a method
+// gives with it is what its trees cost; what a drafter is worth is what it
+// gives beyond that.
 #include <cstddef>
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
-#include "core/base/status_macros.h"
 #include "core/prob/distribution.h"
 #include "drafters/drafter.h"
-#include "drafters/row.h"
+#include "drafters/rows.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
 
 namespace banyan {
+
+class Random : public Drafter {
+ public:
+  explicit Random(int vocab_size);
+
+  std::unique_ptr<DraftSession> NewSession() const override {
+    return std::make_unique<BlankSession>();
+  }
+  absl::StatusOr<std::vector<Proposals>> Propose(
+      absl::Span<const DraftRequest> requests) override;
+
+ private:
+  Distribution uniform_;
+};
 
 Random::Random(int vocab_size)
     : Drafter({.draw_kinds = EveryDrawKind(), .proposes_ahead = true},

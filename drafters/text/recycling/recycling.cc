@@ -1,40 +1,45 @@
 #include "drafters/text/recycling/recycling.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "core/base/bytes.h"
 #include "core/base/check.h"
-#include "core/base/keys.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
+#include "core/base/params.h"
 #include "core/model/context.h"
 #include "core/model/model.h"
-#include "core/prob/distribution.h"
-#include "core/prob/logits.h"
-#include "drafters/drafter.h"
-#include "drafters/halving.h"
-#include "drafters/row.h"
-#include "drafters/text/carried_texts.h"
-#include "drafters/text/copy_on_write.h"
-#include "drafters/text/recycling/successor_table.h"
+#include "core/prob/sampling_rule.h"
+#include "drafters/propose.h"
+#include "drafters/rows.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
+
+absl::Span<const TokenId> SuccessorTable::After(TokenId token) const {
+  if (!Has(token)) return {};
+  const auto width = static_cast<std::size_t>(width_);
+  const absl::Span<const TokenId> row = absl::MakeSpan(ids_).subspan(
+      static_cast<std::size_t>(token) * width, width);
+  const auto end = std::find(row.begin(), row.end(), kNone);
+  return row.first(static_cast<std::size_t>(end - row.begin()));
+}
+
+void SuccessorTable::Set(TokenId token, absl::Span<const TokenId> ranked) {
+  Check(Has(token), "a token of the vocabulary");
+  const auto width = static_cast<std::size_t>(width_);
+  Check(!ranked.empty() && ranked.size() <= width, "successors that fit");
+  if (After(token).empty()) ++known_;
+  const auto row = ids_.begin() + static_cast<std::ptrdiff_t>(
+                                      static_cast<std::size_t>(token) * width);
+  std::fill(std::copy(ranked.begin(), ranked.end(), row), row + width_, kNone);
+}
+
 namespace {
 
 constexpr int kMostSuccessors = static_cast<int>(kMostCandidates);

@@ -43,21 +43,53 @@
 #ifndef BANYAN_DRAFTERS_TEXT_RECYCLING_RECYCLING_H_
 #define BANYAN_DRAFTERS_TEXT_RECYCLING_RECYCLING_H_
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "drafters/drafter.h"
-#include "drafters/row.h"
-#include "drafters/text/copy_on_write.h"
-#include "drafters/text/recycling/successor_table.h"
+#include "drafters/text/carried_texts.h"
 
 namespace banyan {
+
+// SuccessorTable: for each token, the few tokens that were ranked first after
+// it when a row of it was last seen.
+//
+// It holds vocab_size * width token ids of four bytes and nothing else: 64 KiB
+// for 2,048 tokens and a width of 8, 4 MiB for 131,072.
+class SuccessorTable {
+ public:
+  // Of nothing known.
+  SuccessorTable(int vocab_size, int width)
+      : vocab_size_(vocab_size),
+        width_(width),
+        ids_(static_cast<std::size_t>(vocab_size) *
+                 static_cast<std::size_t>(width),
+             kNone) {}
+
+  bool Has(TokenId token) const { return token >= 0 && token < vocab_size_; }
+  int width() const { return width_; }
+  // How many tokens something is known of.
+  int known() const { return known_; }
+
+  // The best first; none where nothing is known, as of a token outside the
+  // vocabulary.
+  absl::Span<const TokenId> After(TokenId token) const;
+  // In the place of what was known. Requires a token of the vocabulary and
+  // between 1 and width() successors.
+  void Set(TokenId token, absl::Span<const TokenId> ranked);
+
+ private:
+  static constexpr TokenId kNone = -1;
+
+  int vocab_size_;
+  int width_;
+  int known_ = 0;
+  std::vector<TokenId> ids_;  // rows of width_, filled up with kNone
+};
 
 struct RecyclingOptions {
   int successors = 8;  // of each token; at most kMostCandidates
@@ -83,8 +115,6 @@ class Recycling : public Drafter, private CarriedState {
   int vocab_size_;
   CopyOnWrite<SuccessorTable> table_;  // of earlier prompts
 };
-
-DrafterRow RecyclingRow();
 
 }  // namespace banyan
 

@@ -1,28 +1,16 @@
 #include "drafters/text/reference/reference.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "core/base/keys.h"
-#include "core/base/read_file.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
+#include "core/base/common.h"
+#include "core/base/input_files.h"
+#include "core/base/params.h"
 #include "core/model/context.h"
 #include "core/tokenizer/tokenizer.h"
-#include "drafters/drafter.h"
-#include "drafters/row.h"
-#include "drafters/text/draft_plan.h"
-#include "drafters/text/plan_drafter.h"
+#include "drafters/rows.h"
 #include "drafters/text/recent_grams.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"

@@ -37,7 +37,6 @@
 #include "absl/types/span.h"
 #include "core/base/token.h"
 #include "drafters/drafter.h"
-#include "drafters/row.h"
 #include "drafters/text/plan_drafter.h"
 
 namespace banyan {
@@ -76,8 +75,6 @@ class Reference : public PlanDrafter {
   ReferenceOptions options_;
   std::shared_ptr<const ReferenceText> given_;
 };
-
-DrafterRow ReferenceRow();
 
 }  // namespace banyan
 

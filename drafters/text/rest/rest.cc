@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <numeric>
 #include <queue>
 #include <string>
@@ -10,22 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "core/base/keys.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
+#include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
-#include "core/prob/sampling_rule.h"
-#include "core/tokenizer/token_names.h"
-#include "drafters/drafter.h"
-#include "drafters/row.h"
-#include "drafters/text/corpus_index.h"
-#include "drafters/text/count_rule.h"
-#include "drafters/text/draft_plan.h"
-#include "drafters/text/match_lengths.h"
-#include "drafters/text/plan_drafter.h"
+#include "core/tokenizer/vocabulary.h"
+#include "drafters/rows.h"
+#include "drafters/text/token_counts.h"
 #include "drafters/workbench.h"
 
 namespace banyan {

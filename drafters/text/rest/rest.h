@@ -37,9 +37,7 @@
 
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
-#include "drafters/row.h"
 #include "drafters/text/corpus_index.h"
-#include "drafters/text/draft_plan.h"
 #include "drafters/text/plan_drafter.h"
 
 namespace banyan {
@@ -65,8 +63,6 @@ class Rest : public PlanDrafter {
   std::shared_ptr<const CorpusIndex> index_;
   RestOptions options_;
 };
-
-DrafterRow RestRow();
 
 }  // namespace banyan
 

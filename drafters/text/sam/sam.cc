@@ -1,28 +1,122 @@
 #include "drafters/text/sam/sam.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <memory>
 #include <optional>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "core/base/keys.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
+#include "core/base/common.h"
+#include "core/base/params.h"
 #include "core/model/context.h"
-#include "core/prob/sampling_rule.h"
-#include "drafters/drafter.h"
-#include "drafters/row.h"
-#include "drafters/text/carried_texts.h"
-#include "drafters/text/count_rule.h"
-#include "drafters/text/draft_plan.h"
-#include "drafters/text/plan_drafter.h"
-#include "drafters/text/sam/past_texts.h"
-#include "drafters/text/sam/suffix_automaton.h"
+#include "drafters/rows.h"
+#include "drafters/text/token_counts.h"
 #include "drafters/workbench.h"
 
 namespace banyan {
+
+void SuffixAutomaton::Append(TokenId token) {
+  tokens_.push_back(token);
+  const int own = states();
+  states_.push_back({.length = size(), .first_end = size()});
+  int at = last_;
+  last_ = own;
+  for (; at >= 0 && Go(at, token) < 0; at = states_[At(at)].link)
+    Lead(at, token, own);
+  if (at < 0) {
+    states_[At(own)].link = 0;
+    return;
+  }
+  const int known = Go(at, token);
+  const int length = states_[At(at)].length + 1;
+  if (states_[At(known)].length == length) {
+    states_[At(own)].link = known;
+    return;
+  }
+  const int copy = CopyFor(known, length);
+  for (; at >= 0 && Go(at, token) == known; at = states_[At(at)].link)
+    to_[{at, token}] = copy;
+  states_[At(known)].link = copy;
+  states_[At(own)].link = copy;
+}
+
+SuffixAutomaton::Match SuffixAutomaton::Advance(Match match,
+                                                TokenId token) const {
+  int to = Go(match.state, token);
+  while (to < 0 && match.state != 0) {
+    match.state = states_[At(match.state)].link;
+    match.length = states_[At(match.state)].length;
+    to = Go(match.state, token);
+  }
+  return to < 0 ? Match() : Match{to, match.length + 1};
+}
+
+// All passages of the last state end at the end alone; its link's do not.
+SuffixAutomaton::Match SuffixAutomaton::Repeated() const {
+  if (last_ == 0) return {};
+  const int state = states_[At(last_)].link;
+  return {state, states_[At(state)].length};
+}
+
+int SuffixAutomaton::Go(int state, TokenId token) const {
+  const auto found = to_.find({state, token});
+  return found == to_.end() ? -1 : found->second;
+}
+
+void SuffixAutomaton::Lead(int state, TokenId token, int to) {
+  const int transition = static_cast<int>(transitions_.size());
+  transitions_.push_back({token, states_[At(state)].out});
+  states_[At(state)].out = transition;
+  to_[{state, token}] = to;
+}
+
+// Makes a state for those of its passages of at most `length` tokens.
+int SuffixAutomaton::CopyFor(int state, int length) {
+  const int copy = states();
+  const State known = states_[At(state)];
+  states_.push_back(
+      {.length = length, .link = known.link, .first_end = known.first_end});
+  for (int out = known.out; out >= 0; out = transitions_[At(out)].next) {
+    const TokenId token = transitions_[At(out)].token;
+    Lead(copy, token, Go(state, token));
+  }
+  return copy;
+}
+
+namespace {
+
+constexpr TokenId kEnd = -1;
+
+// Of the limit, that goes at once: a larger share is missed, a smaller one has
+// the machine made anew more often.
+constexpr int kShareDropped = 10;
+
+}  // namespace
+
+void PastTexts::Add(absl::Span<const TokenId> text) {
+  texts_.emplace_back(text.begin(), text.end());
+  if (held() <= limit_) {
+    Read(text);
+    return;
+  }
+  const int drop = std::max(1, limit_ / kShareDropped);
+  texts_.erase(texts_.begin(), texts_.begin() + drop);
+  dropped_ += drop;
+  automaton_ = SuffixAutomaton();
+  for (const std::vector<TokenId>& kept : texts_) Read(kept);
+}
+
+void PastTexts::Read(absl::Span<const TokenId> text) {
+  for (TokenId token : text) automaton_.Append(token);
+  automaton_.Append(kEnd);
+}
+
+std::vector<TokenId> PastTexts::After(int end, int most) const {
+  std::vector<TokenId> tokens;
+  for (int place = end;
+       place < automaton_.size() && static_cast<int>(tokens.size()) < most &&
+       automaton_.token(place) != kEnd;
+       ++place)
+    tokens.push_back(automaton_.token(place));
+  return tokens;
+}
 
 class Sam::Sequence : public CarryingSession<PastTexts> {
  public:

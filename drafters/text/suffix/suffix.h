@@ -11,7 +11,7 @@
 // them:
 //
 //   budget(m) = min(max_tokens, floor(factor m + offset)) tokens are drafted,
-//   score(m)  = the sum of their path products (follow_on.h),
+//   score(m)  = the sum of their path products,
 //
 // by path or as a tree, no passage below `min_probability` of the match's own
 // count. The largest score is drafted: of equal ones the longest match, and of
@@ -47,20 +47,75 @@
 #ifndef BANYAN_DRAFTERS_TEXT_SUFFIX_SUFFIX_H_
 #define BANYAN_DRAFTERS_TEXT_SUFFIX_SUFFIX_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "core/base/token.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
-#include "drafters/row.h"
 #include "drafters/text/carried_texts.h"
-#include "drafters/text/draft_plan.h"
 #include "drafters/text/plan_drafter.h"
 #include "drafters/text/suffix/suffix_tree.h"
 
 namespace banyan {
+
+// FollowOn: finds what most likely follows a place of a suffix tree, by counts.
+//
+// A passage after the place has the path product
+//
+//   P(passage) = product of count(node) / count(parent) on the way to it
+//              = count(passage) / count(place),
+//
+// since each count is divided by the one above it. *path* goes on with the
+// child that was counted most, while P is at least `least`. *tree* takes the
+// tokens of largest P, up to `budget`, of equal ones those found first. Both
+// find edges, whose tokens have one P. Costs a piece for each node of the tree
+// that the draft passes, and at most 1 / `least` children a node.
+class FollowOn {
+ public:
+  FollowOn(bool as_tree, double least) : as_tree_(as_tree), least_(least) {}
+
+  // Finds what follows `from`, some tokens below the root, at most `budget`
+  // tokens.
+  void Find(const SuffixTree& tree, SuffixTree::Place from, int budget);
+
+  // Of what was found last: the sum of P over its tokens, and the tokens
+  // themselves, each scored by its share of its parent's count.
+  double score() const { return score_; }
+  DraftPlan Plan(const SuffixTree& tree) const;
+
+ private:
+  // `length` tokens of an edge, after the piece `above`; -1: after the place.
+  struct Piece {
+    int node;
+    int first;
+    int length;
+    int above;
+  };
+  // An edge that may be drafted from; `found` is the order.
+  struct Open {
+    int count;
+    int found;
+    int node;
+    int first;
+    int above;
+  };
+
+  void Follow(const SuffixTree& tree, int node, int above, int least);
+  static bool IsWorse(const Open& a, const Open& b);
+  Open TakeBest();
+
+  bool as_tree_;
+  double least_;
+  double score_ = 0;
+  int found_ = 0;
+  std::vector<Piece> pieces_;
+  std::vector<Open> open_;
+  std::vector<int> children_;
+};
 
 struct SuffixOptions {
   int depth = 64;
@@ -103,8 +158,6 @@ class Suffix : public PlanDrafter {
   SuffixOptions options_;
   CarriedTexts<PastTexts> past_;
 };
-
-DrafterRow SuffixRow();
 
 }  // namespace banyan
 

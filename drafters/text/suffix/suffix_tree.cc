@@ -1,12 +1,8 @@
 #include "drafters/text/suffix/suffix_tree.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <vector>
 
 #include "core/base/check.h"
-#include "core/base/token.h"
 
 namespace banyan {
 

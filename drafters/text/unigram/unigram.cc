@@ -1,22 +1,12 @@
 #include "drafters/text/unigram/unigram.h"
 
-#include <memory>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "core/base/params.h"
-#include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
-#include "core/prob/sampling_rule.h"
-#include "drafters/drafter.h"
-#include "drafters/propose_each.h"
-#include "drafters/row.h"
-#include "drafters/text/token_counts.h"
-#include "drafters/text/unigram_law.h"
+#include "drafters/propose.h"
+#include "drafters/rows.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"

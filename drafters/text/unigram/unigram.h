@@ -9,14 +9,10 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
-#include "drafters/row.h"
 #include "drafters/text/token_counts.h"
-#include "drafters/text/unigram_law.h"
 
 namespace banyan {
 
@@ -34,8 +30,6 @@ class Unigram : public Drafter {
  private:
   UnigramLaw law_;
 };
-
-DrafterRow UnigramRow();
 
 }  // namespace banyan
 

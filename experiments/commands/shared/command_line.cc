@@ -1,36 +1,18 @@
 #include "experiments/commands/shared/command_line.h"
 
 #include <algorithm>
-#include <functional>
 #include <iostream>
 #include <limits>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <variant>
-#include <vector>
 
 #include "CLI/App.hpp"
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
 #include "CLI/Validators.hpp"
-#include "absl/status/status.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "core/base/nearest.h"
-#include "core/base/status_macros.h"
-#include "core/device/ranks/launched.h"
+#include "core/base/common.h"
+#include "core/base/messages.h"
+#include "core/device/ranks/communicator.h"
 #include "core/text/columns.h"
-#include "core/text/shell_word.h"
-#include "experiments/commands/shared/help.h"
-#include "experiments/commands/shared/output.h"
 
 namespace banyan {
 namespace {

@@ -22,7 +22,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "experiments/commands/shared/help.h"
 #include "experiments/commands/shared/output.h"
 
 namespace CLI {

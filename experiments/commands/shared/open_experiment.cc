@@ -3,47 +3,23 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <functional>
 #include <iostream>
-#include <memory>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_join.h"
-#include "configs/loader/loader.h"
-#include "core/base/clock.h"
-#include "core/base/counted.h"
-#include "core/base/errors.h"
+#include "configs/loader/yaml.h"
+#include "core/base/common.h"
+#include "core/base/messages.h"
 #include "core/base/params.h"
-#include "core/base/status_macros.h"
-#include "core/ops/backend.h"
-#include "core/ops/outline.h"
+#include "core/ops/devices.h"
 #include "core/text/columns.h"
-#include "experiments/commands/shared/command_line.h"
-#include "experiments/commands/shared/device_options.h"
-#include "experiments/commands/shared/ranks_options.h"
-#include "experiments/commands/shared/warnings.h"
-#include "experiments/models/model_shelf.h"
-#include "experiments/plan/choose_prompts.h"
+#include "experiments/commands/shared/output.h"
 #include "experiments/plan/costs.h"
-#include "experiments/plan/experiment.h"
 #include "experiments/plan/measured.h"
 #include "experiments/plan/read_experiment.h"
-#include "experiments/plan/workload.h"
-#include "experiments/records/record.pb.h"
 #include "experiments/run/machine_costs.h"
 #include "experiments/run/prepared_cells.h"
-#include "experiments/run/prepared_run.h"
-#include "experiments/run/repeats.h"
-#include "experiments/run/run_context.h"
-#include "experiments/run/run_file.h"
-#include "experiments/run/shard.h"
-#include "experiments/run/step_progress.h"
+#include "experiments/run/progress.h"
 
 namespace banyan {
 namespace {

@@ -3,26 +3,22 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
 #include <filesystem>
-#include <functional>
 #include <iostream>
 #include <memory>
-#include <ostream>
-#include <streambuf>
-#include <string>
 #include <system_error>
-#include <vector>
+#include <thread>
 
-#include "absl/status/status.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "core/base/output_file.h"
-#include "core/base/status_macros.h"
+#include "absl/strings/strip.h"
+#include "core/base/output_files.h"
 #include "core/text/columns.h"
 #include "drafters/draft_vocabulary.h"
 
 namespace banyan {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -158,6 +154,79 @@ absl::Status AppendOutput(const OutputPath& path, absl::string_view text) {
                           OutputFile::OpenEnd(path.path()));
   BANYAN_RETURN_IF_ERROR(file->Append(text));
   return file->Finish();
+}
+
+std::string HelpParagraph(absl::string_view text) {
+  std::string paragraph;
+  for (const std::string& line : Wrapped(text, kHelpColumns))
+    absl::StrAppend(&paragraph, line, "\n");
+  return paragraph;
+}
+
+std::string HelpList(absl::string_view heading, absl::Span<const HelpRow> rows,
+                     int column) {
+  if (rows.empty()) return "";
+  std::string list = absl::StrCat("\n", heading, ":\n");
+  for (const HelpRow& row : rows) {
+    std::string beside = absl::StrCat("  ", row.name);
+    if (Columns(beside) + 2 > column && !row.text.empty()) {
+      absl::StrAppend(&list, beside, "\n");
+      beside.clear();
+    }
+    const std::vector<std::string> lines =
+        Wrapped(row.text, kHelpColumns - column);
+    if (lines.empty()) absl::StrAppend(&list, beside, "\n");
+    for (const std::string& line : lines) {
+      absl::StrAppend(&list, Padded(beside, column), line, "\n");
+      beside.clear();
+    }
+  }
+  return list;
+}
+
+std::string Alternatives(const std::vector<std::string>& words) {
+  std::string all;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    absl::StrAppend(&all,
+                    i == 0                  ? ""
+                    : i + 1 == words.size() ? " or "
+                                            : ", ",
+                    words[i]);
+  return all;
+}
+
+void PrintWarning(const std::string& warning) {
+  std::cerr << "banyan: warning: " << VisibleLines(warning) << "\n";
+}
+
+void PrintWarnings(const RecordSet& set) {
+  if (!set.loaded.empty()) PrintWarning(set.loaded);
+  for (const std::string& warning : set.warnings) PrintWarning(warning);
+}
+
+QuietRank::QuietRank(const Launch& launch) : launch_(launch) {
+  if (launch_.rank == 0) return;
+  out_ = std::cout.rdbuf(&nowhere_);
+  err_ = std::cerr.rdbuf(&kept_);
+}
+
+QuietRank::~QuietRank() {
+  if (launch_.rank == 0) return;
+  std::cout.rdbuf(out_);
+  std::cerr.rdbuf(err_);
+}
+
+void QuietRank::Tell() const {
+  if (launch_.rank == 0) return;
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  std::istringstream lines(kept_.str());
+  std::string last;
+  for (std::string line; std::getline(lines, line);)
+    if (!line.empty()) last = std::move(line);
+  std::fputs(absl::StrCat("banyan: rank ", launch_.rank, ": ",
+                          absl::StripPrefix(last, "banyan: "), "\n")
+                 .c_str(),
+             stderr);
 }
 
 }  // namespace banyan

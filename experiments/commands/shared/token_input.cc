@@ -1,27 +1,19 @@
 #include "experiments/commands/shared/token_input.h"
 
-#include <cstddef>
-#include <string>
-#include <utility>
-#include <vector>
+#include <unistd.h>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include <cstddef>
+#include <filesystem>
+#include <iostream>
+#include <system_error>
+
 #include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
 #include "core/tokenizer/chat_template.h"
 #include "core/tokenizer/patterns/unicode.h"
 #include "core/tokenizer/tokenizer.h"
-#include "experiments/commands/shared/command_line.h"
-#include "experiments/models/loaded_model.h"
 
 namespace banyan {
+
 namespace {
 
 absl::StatusOr<std::vector<TokenId>> ParseIds(const std::string& text,
@@ -196,6 +188,43 @@ absl::StatusOr<InputTokens> ReadTokens(const TokenInput& input,
     if (!known.ok()) return At("--ids", known);
   }
   return read;
+}
+
+TextProgress::TextProgress(std::string doing,
+                           const std::vector<std::string>& files)
+    : doing_(std::move(doing)), terminal_(isatty(STDERR_FILENO) == 1) {
+  for (const std::string& file : files) {
+    std::error_code none;  // the reader says it better
+    const auto size = std::filesystem::file_size(file, none);
+    if (!none) all_ += static_cast<std::int64_t>(size);
+  }
+}
+
+TextProgress::~TextProgress() {
+  if (wipe_) std::cerr << "\r\033[K";
+}
+
+void TextProgress::Show(std::int64_t done) {
+  const std::int64_t percent = all_ > 0 ? 100 * done / all_ : 0;
+  if (percent == shown_) return;
+  shown_ = percent;
+  Say(absl::StrFormat("%s %d %% of %.1f MB", doing_, percent,
+                      static_cast<double>(all_) / 1e6));
+}
+
+void TextProgress::Say(const std::string& what) {
+  if (!terminal_) return;
+  wipe_ = true;
+  std::cerr << "\r\033[K" << what << std::flush;
+}
+
+void ShowWritten(std::int64_t bytes, std::int64_t all) {
+  if (isatty(STDERR_FILENO) != 1) return;
+  std::cerr << absl::StreamFormat("\rwriting %.1f of %.1f MB",
+                                  static_cast<double>(bytes) / 1e6,
+                                  static_cast<double>(all) / 1e6)
+            << std::flush;
+  if (bytes == all) std::cerr << "\r\033[K";
 }
 
 }  // namespace banyan

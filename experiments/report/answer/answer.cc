@@ -2,28 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
-#include <map>
-#include <optional>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 #include "experiments/metrics/catalogue.h"
-#include "experiments/metrics/cell_counts.h"
-#include "experiments/metrics/estimate.h"
 #include "experiments/metrics/metric.h"
-#include "experiments/records/cell_names.h"
-#include "experiments/records/claims.h"
 #include "experiments/records/record.pb.h"
-#include "experiments/records/record_set.h"
-#include "experiments/report/answer/answer_sentences.h"
-#include "experiments/report/answer/outlook.h"
-#include "experiments/report/answer/verdict.h"
 
 namespace banyan {
 namespace {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "core/json/json_value.h"
 #include "experiments/metrics/estimate.h"
 #include "experiments/records/record_set.h"
@@ -131,6 +132,38 @@ const AgainstCell& WorstChain(const AnswerEntry& entry);
 std::string AnswerText(const Answer& answer, const std::string& more);
 
 JsonValue AnswerToJson(const Answer& answer);
+
+// Whether what was recorded would win elsewhere: scores at the costs that ship
+// with the program.
+
+// A rival, by name, and all cells that it has to beat.
+struct Contest {
+  const CellRecords* rival = nullptr;
+  std::string name;
+  std::vector<const CellRecords*> others;
+};
+
+// One for each shipped file of costs, in a fixed order.
+std::vector<Outlook> Outlooks(absl::Span<const Contest> contests);
+
+// An answer in sentences, for the terminal and the page alike.
+
+// Answers the question, two sentences a temperature. The first says yes, no or
+// undecided, if the question asks for that: "No: none of 7 trees is faster than
+// the chains of its own drafters; 1 is slower, 6 are undecided (16 prompts,
+// this machine)." The second says what holds elsewhere: in tokens per pass, and
+// at the costs that ship with the program. If `named`, each names the target.
+std::vector<std::string> Opening(const std::string& question,
+                                 const TargetAnswer& target, bool named);
+
+// What a reader should know of the numbers: the machine's noise, speedups that
+// only noise explains, what verdicts rest on, what the reference is and why,
+// what "lossless" rests on, rivals that cannot win here, and the set's
+// warnings.
+std::vector<std::string> Notes(const RecordSet& set, const Answer& answer);
+
+// The fastest lossless methods of a target, in a sentence.
+std::string FastestSentence(const TargetAnswer& target, bool largest);
 
 }  // namespace banyan
 

@@ -1,5 +1,3 @@
-#include "experiments/report/answer/answer_sentences.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -12,16 +10,10 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/string_view.h"
-#include "core/base/counted.h"
+#include "core/base/common.h"
+#include "core/base/messages.h"
 #include "experiments/metrics/round_figures.h"
-#include "experiments/records/cell_names.h"
-#include "experiments/records/claims.h"
 #include "experiments/records/machine.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"

@@ -1,5 +1,3 @@
-#include "experiments/report/answer/outlook.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -8,17 +6,14 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "experiments/metrics/catalogue.h"
 #include "experiments/metrics/metric.h"
-#include "experiments/records/prompt_pair.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/answer/answer.h"
 #include "experiments/report/answer/verdict.h"
-#include "experiments/report/page/page_files.h"
+#include "experiments/report/page/html_page.h"
 #include "experiments/report/stated_costs.h"
 
 namespace banyan {

@@ -2,17 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
-#include <string>
 #include <vector>
-
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "experiments/metrics/cell_counts.h"
-#include "experiments/metrics/estimate.h"
-#include "experiments/metrics/metric.h"
-#include "experiments/metrics/sign_test.h"
-#include "experiments/records/prompt_pair.h"
 
 namespace banyan {
 namespace {

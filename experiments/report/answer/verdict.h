@@ -9,12 +9,10 @@
 #include <optional>
 #include <string>
 
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "experiments/metrics/estimate.h"
 #include "experiments/metrics/metric.h"
-#include "experiments/metrics/sign_test.h"
-#include "experiments/records/prompt_pair.h"
+#include "experiments/records/record_set.h"
 
 namespace banyan {
 

@@ -5,29 +5,16 @@
 #include <cstdlib>
 #include <filesystem>
 #include <set>
-#include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "core/base/output_file.h"
-#include "core/base/status_macros.h"
-#include "core/json/json_value.h"
-#include "experiments/metrics/cell_counts.h"
+#include "core/base/output_files.h"
 #include "experiments/metrics/estimate.h"
 #include "experiments/metrics/metric.h"
-#include "experiments/records/cell_names.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
-#include "experiments/report/estimate_json.h"
-#include "experiments/report/figures/plot.h"
-#include "experiments/report/summary.h"
+#include "experiments/report/table.h"
 
 namespace banyan {
 namespace {

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/json/json_value.h"
 #include "experiments/report/figures/plot.h"
 #include "experiments/report/summary.h"

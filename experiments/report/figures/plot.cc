@@ -2,20 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/string_view.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "core/text/columns.h"
-#include "core/text/palette.h"
-#include "core/text/xml.h"
-#include "experiments/metrics/estimate.h"
-#include "experiments/report/csv.h"
+#include "core/text/drawing.h"
+#include "experiments/report/table.h"
 
 namespace banyan {
 namespace {

@@ -1,16 +1,9 @@
 #include "experiments/report/page/html_page.h"
 
-#include <optional>
-#include <string>
-
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/string_view.h"
 #include "core/base/check.h"
-#include "core/json/json_value.h"
-#include "core/text/palette.h"
-#include "core/text/xml.h"
-#include "experiments/report/page/page_files.h"
+#include "core/base/common.h"
+#include "core/text/drawing.h"
 #include "tree/render.h"
 
 namespace banyan {

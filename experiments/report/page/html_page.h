@@ -3,8 +3,10 @@
 #ifndef BANYAN_EXPERIMENTS_REPORT_PAGE_HTML_PAGE_H_
 #define BANYAN_EXPERIMENTS_REPORT_PAGE_HTML_PAGE_H_
 
+#include <optional>
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "core/json/json_value.h"
 
 namespace banyan {
@@ -33,6 +35,13 @@ namespace banyan {
 // before the round as its text; a parent stands before its children. Bytes that
 // are not UTF-8 become U+FFFD.
 std::string HtmlPage(absl::string_view question, const JsonValue& data);
+
+// The files of page/, as they were when the program was built.
+
+// The contents of "page.html", "page.css" and so on; nothing for a name
+// that is not listed in experiments/CMakeLists.txt. Defined in a source file
+// that cmake/embed_files.cmake makes of them.
+std::optional<absl::string_view> PageFile(absl::string_view name);
 
 }  // namespace banyan
 

@@ -3,6 +3,8 @@
 #define BANYAN_EXPERIMENTS_REPORT_PAGE_PAGE_JSON_H_
 
 #include <cstddef>
+#include <string>
+#include <vector>
 
 #include "core/json/json_value.h"
 #include "experiments/records/record_set.h"
@@ -21,6 +23,13 @@ struct PageOptions {
 // the first file.
 JsonValue ToJson(const RecordSet& set, const Summary& summary,
                  const PageOptions& options, TokenTexts& texts);
+
+// Decoded prompts as the report's page draws them: the text by where each token
+// came from, and the trees of the rounds.
+
+// The first `count` prompts of a cell, as JSON; docs/formats.md has the fields.
+std::vector<JsonValue> Samples(const CellRecords& cell, int count,
+                               TokenTexts& texts);
 
 }  // namespace banyan
 

@@ -1,19 +1,9 @@
 #include "experiments/report/page/token_texts.h"
 
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
-#include "core/tokenizer/tokenizer.h"
 
 namespace banyan {
 namespace {

@@ -3,17 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "core/base/quoted_name.h"
-#include "core/base/status_macros.h"
-#include "core/checkpoint/architecture.h"
-#include "core/checkpoint/config_reader.h"
-#include "core/checkpoint/families/common.h"
+#include "core/base/messages.h"
+#include "core/checkpoint/families/families.h"
 
 namespace banyan {
 namespace {

@@ -4,8 +4,7 @@
 
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "core/base/common.h"
 #include "core/checkpoint/architecture.h"
 
 namespace banyan {

@@ -1,20 +1,10 @@
 #include "experiments/tools/grow/output_folder.h"
 
-#include <cstdint>
 #include <filesystem>
-#include <memory>
-#include <string>
 #include <system_error>
 #include <utility>
 
 #include "absl/memory/memory.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/string_view.h"
-#include "core/base/output_file.h"
-#include "core/base/status_macros.h"
 
 namespace banyan {
 

@@ -7,10 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "core/base/output_file.h"
+#include "core/base/common.h"
+#include "core/base/output_files.h"
 
 namespace banyan {
 

@@ -1,28 +1,121 @@
 #include "experiments/tools/grow/tensor_plan.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
-#include <cstddef>
-#include <string>
+#include <cstring>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "absl/types/span.h"
+#include "core/base/bytes.h"
 #include "core/base/check.h"
-#include "core/base/dtype.h"
-#include "core/base/status_macros.h"
 #include "core/checkpoint/architecture.h"
-#include "core/checkpoint/checkpoint.h"
-#include "core/checkpoint/safetensors_writer.h"
-#include "core/checkpoint/stored_tensor.h"
-#include "experiments/tools/grow/model_size.h"
+#include "core/checkpoint/weight_rows.h"
 
 namespace banyan {
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "numbers are stored little-endian, as they lie in memory");
+
+// The step of SplitMix64 (Steele, Lea, Flood 2014); Mixed() is its finaliser.
+constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15;
+
+// A bfloat16 weight from 16 random bits: sign, fraction and the exponent's last
+// bit are theirs. One in eight has the exponent -5 or -4, the others -7 or -6,
+// so the mean square is
+// 7/3 (7/8 (4^-7 + 4^-6) / 2 + 1/8 (4^-5 + 4^-4) / 2) = 0.032^2.
+std::uint16_t WeightBits(std::uint16_t random) {
+  const bool large = (random & 0x7000) == 0;
+  const int exponent = 127 + (large ? -5 : -7);  // even
+  return static_cast<std::uint16_t>((random & 0x80ff) | exponent << 7);
+}
+
+std::uint32_t WidenBf16(std::uint16_t bits) {
+  return std::uint32_t{bits} << 16;
+}
+
+// The exponents' biases are 127 and 15, the fractions 23 and 10 bits. Below
+// 2^-14 a number of F16 is a multiple of 2^-24.
+std::uint16_t HalfBits(std::uint32_t bits) {
+  const float magnitude = std::bit_cast<float>(bits & 0x7fffffff);
+  if (magnitude < 0x1p-14F) {
+    const auto steps = static_cast<std::uint32_t>(magnitude * 0x1p24F);
+    Check(static_cast<float>(steps) * 0x1p-24F == magnitude,
+          "the number is one of F16");
+    return static_cast<std::uint16_t>((bits >> 16 & 0x8000) | steps);
+  }
+  const std::uint32_t exponent = (bits >> 23 & 0xff) - 112;
+  Check(exponent >= 1 && exponent <= 30 && (bits & 0x1fff) == 0,
+        "the number is one of F16");
+  return static_cast<std::uint16_t>((bits >> 16 & 0x8000) | exponent << 10 |
+                                    (bits >> 13 & 0x3ff));
+}
+
+template <typename T>
+void Store(T bits, std::byte* out) {
+  std::memcpy(out, &bits, sizeof bits);
+}
+
+void StoreBits(std::uint32_t bits, DType dtype, std::byte* out) {
+  switch (dtype) {
+    case DType::kF32:
+      return Store(bits, out);
+    case DType::kF16:
+      return Store(HalfBits(bits), out);
+    case DType::kBf16:
+      Check((bits & 0xffff) == 0, "the number is one of BF16");
+      return Store(static_cast<std::uint16_t>(bits >> 16), out);
+    default:
+      Check(false, "weights are F32, F16 or BF16");
+  }
+}
+
+}  // namespace
+
+std::uint64_t Noise::Key(std::uint64_t seed, absl::string_view tensor) {
+  return Mixed(
+      Mixed(seed + kStep) ^
+      Fnv1a(absl::MakeConstSpan(
+          reinterpret_cast<const std::byte*>(tensor.data()), tensor.size())));
+}
+
+Noise::Noise(std::uint64_t key, std::int64_t row)
+    : state_(Mixed(key + kStep * (static_cast<std::uint64_t>(row) + 1))) {}
+
+std::uint64_t Noise::Next() {
+  state_ += kStep;
+  return Mixed(state_);
+}
+
+void Noise::Weights(DType dtype, int count, std::byte* out) {
+  constexpr int kChunk = 1024;  // multiple of four
+  std::array<std::uint64_t, kChunk / 4> words;
+  std::array<std::uint16_t, kChunk> weights;
+  const auto size = static_cast<std::size_t>(DTypeBytes(dtype));
+  while (count > 0) {
+    const auto here = static_cast<std::size_t>(std::min(count, kChunk));
+    for (std::size_t i = 0; i < (here + 3) / 4; ++i) words[i] = Next();
+    std::memcpy(weights.data(), words.data(), here * sizeof(weights[0]));
+    for (std::size_t i = 0; i < here; ++i) weights[i] = WeightBits(weights[i]);
+    if (dtype == DType::kBf16)
+      std::memcpy(out, weights.data(), here * size);
+    else
+      for (std::size_t i = 0; i < here; ++i)
+        StoreBits(WidenBf16(weights[i]), dtype, out + i * size);
+    out += here * size;
+    count -= static_cast<int>(here);
+  }
+}
+
+double Noise::Gain() { return 1 + static_cast<double>(Next() % 16) / 128; }
+
+void StoreExactly(float number, DType dtype, std::byte* out) {
+  StoreBits(std::bit_cast<std::uint32_t>(number), dtype, out);
+}
+
 namespace {
 
 std::string LayerPrefix(std::size_t layer) {
@@ -195,6 +288,92 @@ void ScaleNorm(absl::Span<const float> old, int hidden, int new_hidden,
 absl::StatusOr<std::vector<GrownTensor>> PlanTensors(
     const Checkpoint& checkpoint, const ModelSize& size) {
   return Planner(checkpoint, size).Plan();
+}
+
+namespace {
+
+// One row of a tensor.
+class RowWriter {
+ public:
+  RowWriter(const GrownTensor& tensor, std::uint64_t key, int row)
+      : tensor_(tensor), noise_(key, row) {}
+
+  // `old_row` is -1 for a new row.
+  absl::Status Write(int old_row, std::byte* out) {
+    for (int column = 0; column < tensor_.columns.size;) {
+      const Axis::Run run = old_row < 0 ? Axis::Run{-1, tensor_.columns.size}
+                                        : tensor_.columns.At(column);
+      if (run.old_place >= 0)
+        BANYAN_RETURN_IF_ERROR(CopyOld(old_row, run, out));
+      else
+        FillNew(old_row < 0 ? tensor_.new_rows : tensor_.new_columns, run.count,
+                out);
+      column += run.count;
+      out += Bytes(tensor_.dtype, run.count);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  static std::size_t Bytes(DType dtype, std::int64_t count) {
+    return static_cast<std::size_t>(DTypeBytes(dtype) * count);
+  }
+
+  absl::Status CopyOld(int old_row, const Axis::Run& run,
+                       std::byte* out) const {
+    const StoredTensor& old = *tensor_.old;
+    if (tensor_.scale != 1) {
+      float number = 0;
+      BANYAN_RETURN_IF_ERROR(
+          ReadRows(old, {.rows = tensor_.rows.old_size, .columns = 1},
+                   {old_row, 1}, &number));
+      StoreExactly(static_cast<float>(number * tensor_.scale), tensor_.dtype,
+                   out);
+      return absl::OkStatus();
+    }
+    Check(old.dtype == tensor_.dtype, "what is copied keeps its type");
+    const std::int64_t place =
+        std::int64_t{1} * old_row * tensor_.columns.old_size + run.old_place;
+    std::memcpy(out, old.data.data() + Bytes(old.dtype, place),
+                Bytes(old.dtype, run.count));
+    return absl::OkStatus();
+  }
+
+  void FillNew(Fill fill, int count, std::byte* out) {
+    switch (fill) {
+      case Fill::kZero:
+        std::memset(out, 0, Bytes(tensor_.dtype, count));
+        return;
+      case Fill::kNoise:
+        noise_.Weights(tensor_.dtype, count, out);
+        return;
+      case Fill::kGain:
+        for (int i = 0; i < count; ++i)
+          StoreExactly(static_cast<float>(noise_.Gain() * tensor_.scale),
+                       tensor_.dtype, out + Bytes(tensor_.dtype, i));
+        return;
+    }
+  }
+
+  const GrownTensor& tensor_;
+  Noise noise_;
+};
+
+}  // namespace
+
+absl::Status FillRows(const GrownTensor& tensor, std::uint64_t seed, int first,
+                      int count, absl::Span<std::byte> out) {
+  const auto row_bytes = static_cast<std::size_t>(DTypeBytes(tensor.dtype)) *
+                         static_cast<std::size_t>(tensor.columns.size);
+  Check(out.size() == row_bytes * static_cast<std::size_t>(count),
+        "the rows fill the space there is");
+  const std::uint64_t key = Noise::Key(seed, tensor.name);
+  for (int i = 0; i < count; ++i)
+    BANYAN_RETURN_IF_ERROR(
+        RowWriter(tensor, key, first + i)
+            .Write(tensor.rows.At(first + i).old_place,
+                   out.data() + static_cast<std::size_t>(i) * row_bytes));
+  return tensor.old.has_value() ? tensor.old->CheckWhole() : absl::OkStatus();
 }
 
 }  // namespace banyan

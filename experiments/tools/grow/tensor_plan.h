@@ -33,16 +33,45 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "core/base/dtype.h"
+#include "core/base/common.h"
+#include "core/base/number_rows.h"
 #include "core/checkpoint/checkpoint.h"
-#include "core/checkpoint/safetensors_writer.h"
+#include "core/checkpoint/safetensors.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "experiments/tools/grow/model_size.h"
 
 namespace banyan {
+
+// Noise: numbers for weights that nothing depends on, so that they cost what a
+// trained model's do.
+//
+// Not a choice of any algorithm, so no RandomSource makes it: a whole model of
+// it must be written in seconds.
+
+// Every row of every tensor has numbers of its own, which its seed, the
+// tensor's name and the row alone decide. All of them are bfloat16 numbers, the
+// same in every type they are stored as: F32, F16 or BF16.
+class Noise {
+ public:
+  // The key of a tensor under a seed.
+  static std::uint64_t Key(std::uint64_t seed, absl::string_view tensor);
+  Noise(std::uint64_t key, std::int64_t row);
+
+  // Writes the next `count` weights: spread around zero with standard
+  // deviation 0.032 and magnitudes from 1/128 to 1/8.
+  void Weights(DType dtype, int count, std::byte* out);
+  // A norm's weight, from 1 to 1.12.
+  double Gain();
+
+ private:
+  std::uint64_t Next();
+
+  std::uint64_t state_;
+};
+
+// Writes `number`, which is one of that type exactly, as F32, F16 or BF16; F16
+// takes no number smaller than 2^-14 but zero.
+void StoreExactly(float number, DType dtype, std::byte* out);
 
 // Where the old places of one dimension lie among the new ones: blocks of
 // `old_block` of them, in order, each at the start of `new_block` new places.

@@ -5,36 +5,49 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <limits>
-#include <memory>
-#include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "absl/memory/memory.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "absl/types/span.h"
+#include "core/base/bytes.h"
 #include "core/base/check.h"
-#include "core/base/fnv1a.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
+#include "core/base/output_files.h"
 #include "drafters/text/corpus_index.h"
-#include "drafters/text/extent_sums.h"
-#include "drafters/text/index_manifest.h"
 #include "experiments/tools/index/sort_suffixes.h"
-#include "experiments/tools/index/write_synced.h"
 
 namespace banyan {
+
+namespace {
+
+absl::Status SystemError(const std::string& path, int code) {
+  return absl::InternalError(
+      absl::StrCat(path, ": ", std::generic_category().message(code)));
+}
+
+}  // namespace
+
+absl::Status WriteSynced(const std::string& path,
+                         absl::Span<const std::byte> bytes) {
+  const absl::StatusOr<std::unique_ptr<OutputFile>> file =
+      OutputFile::Open(path);
+  if (!file.ok()) return absl::InternalError(file.status().message());
+  BANYAN_RETURN_IF_ERROR((*file)->Append(bytes));
+  return (*file)->Finish();
+}
+
+absl::Status SyncFolder(const std::string& folder) {
+  const int descriptor =
+      open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return SystemError(folder, errno);
+  const int code = fsync(descriptor) == 0 ? 0 : errno;
+  close(descriptor);
+  return code == 0 ? absl::OkStatus() : SystemError(folder, code);
+}
+
 namespace {
 
 namespace fs = std::filesystem;

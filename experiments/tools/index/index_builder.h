@@ -22,14 +22,21 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "drafters/text/index_manifest.h"
 
 namespace banyan {
+
+// Writing files that are whole or not there, even where the machine stops.
+
+// Writes a file as OutputFile does, all at once. Internal, "PATH: reason", if
+// that fails (a full disk): PATH is then as it was.
+absl::Status WriteSynced(const std::string& path,
+                         absl::Span<const std::byte> bytes);
+
+// Has the disk take the names in a folder too. Fails as WriteSynced.
+absl::Status SyncFolder(const std::string& folder);
 
 // What the disk of a folder has free, in bytes.
 std::int64_t FreeBytes(const std::string& folder);

@@ -9,15 +9,9 @@
 
 #include <divsufsort.h>
 
-#include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <new>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_format.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
 
 namespace banyan {

@@ -6,8 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 
 namespace banyan {
 

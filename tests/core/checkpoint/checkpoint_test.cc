@@ -5,11 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "gmock/gmock.h"

@@ -1,11 +1,7 @@
-#include "core/checkpoint/config_reader.h"
-
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
+#include "core/checkpoint/architecture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/checkpoint/architecture.h"
-#include "core/checkpoint/families/catalogue.h"
+#include "core/checkpoint/families/families.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/checkpoint/configs.h"

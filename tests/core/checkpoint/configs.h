@@ -7,13 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/checkpoint/architecture.h"
-#include "core/checkpoint/config_reader.h"
-#include "core/checkpoint/families/catalogue.h"
+#include "core/checkpoint/families/families.h"
 
 namespace banyan {
 

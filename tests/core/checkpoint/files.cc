@@ -1,21 +1,13 @@
 #include "tests/core/checkpoint/files.h"
 
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/base/read_file.h"
+#include "core/base/input_files.h"
 #include "gtest/gtest.h"
 
 namespace banyan {

@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 
 namespace banyan {
 

@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "core/base/dtype.h"
+#include "core/base/common.h"
+#include "core/base/number_rows.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/checkpoint/stored_tensor.h"

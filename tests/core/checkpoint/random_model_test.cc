@@ -5,11 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
-#include "core/text/shell_word.h"
+#include "core/text/columns.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/checkpoint/files.h"

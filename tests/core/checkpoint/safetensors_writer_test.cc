@@ -1,14 +1,12 @@
-#include "core/checkpoint/safetensors_writer.h"
-
 #include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "core/base/dtype.h"
+#include "core/base/common.h"
+#include "core/base/number_rows.h"
+#include "core/checkpoint/safetensors.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/tensor_file.h"
 #include "gmock/gmock.h"

@@ -9,9 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "core/base/dtype.h"
+#include "core/base/common.h"
+#include "core/base/number_rows.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "gmock/gmock.h"

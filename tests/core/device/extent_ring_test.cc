@@ -19,13 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "core/base/crc32.h"
-#include "core/base/fnv1a.h"
-#include "core/device/stream/block_reads.h"
-#include "core/device/stream/direct_file.h"
+#include "core/base/bytes.h"
+#include "core/base/common.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/checkpoint/files.h"

@@ -1,5 +1,3 @@
-#include "core/gguf/gguf_config.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,10 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "core/base/common.h"
 #include "core/gguf/gguf_file.h"
+#include "core/gguf/model_text.h"
 #include "core/json/json_value.h"
 #include "nlohmann/json.hpp"
 #include "tests/core/gguf/made_gguf.h"

@@ -10,10 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "core/base/dtype.h"
+#include "core/base/common.h"
+#include "core/base/number_rows.h"
 #include "tests/core/gguf/made_gguf.h"
 
 namespace banyan {

@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/base/dtype.h"
+#include "core/base/number_rows.h"
 #include "core/base/token.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/tensor_file.h"
-#include "core/checkpoint/weight_blocks.h"
+#include "core/checkpoint/weight_rows.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
 #include "core/ops/devices.h"

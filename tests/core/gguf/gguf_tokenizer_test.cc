@@ -1,4 +1,4 @@
-// What core/gguf/gguf_tokenizer.h makes of keys, by the tokenizer read from it.
+// What core/gguf/model_text.h makes of keys, by the tokenizer read from it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

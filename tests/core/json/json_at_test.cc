@@ -1,14 +1,9 @@
-#include "core/json/json_at.h"
-
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 #include "core/json/json_value.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

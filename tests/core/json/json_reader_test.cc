@@ -5,9 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,17 +1,13 @@
 // Activate and Embed, and how good exp is.
-#include "core/ops/activate.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstddef>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "core/base/common.h"
 #include "core/ops/backend.h"
-#include "core/ops/embed.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 #include "core/ops/weight.h"
 #include "tests/core/ops/twins.h"
 #include "tests/support/dice.h"

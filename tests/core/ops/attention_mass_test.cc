@@ -1,6 +1,4 @@
 // AttentionMass on every backend.
-#include "core/ops/attention_mass.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,12 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "core/base/common.h"
 #include "core/ops/backend.h"
 #include "core/ops/devices.h"
-#include "core/ops/kv_cache.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 #include "tests/core/ops/twins.h"
 #include "tests/support/dice.h"
 

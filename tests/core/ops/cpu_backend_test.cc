@@ -9,9 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_split.h"
-#include "core/ops/cpu/head_rows.h"
+#include "core/base/common.h"
+#include "core/ops/cpu/pieces.h"
 #include "core/ops/cpu/tiles.h"
 
 namespace banyan {

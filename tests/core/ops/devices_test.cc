@@ -15,7 +15,6 @@
 #include "absl/status/status.h"
 #include "core/base/clock.h"
 #include "core/ops/backend.h"
-#include "core/ops/gauge.h"
 #include "core/ops/weight.h"
 #include "tests/core/ops/twins.h"
 

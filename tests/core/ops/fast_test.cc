@@ -12,10 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/check.h"
 #include "core/base/clock.h"
+#include "core/base/common.h"
 #include "core/base/weight_format.h"
 #include "core/device/cuda/host_device.h"
 #include "core/ops/backend.h"

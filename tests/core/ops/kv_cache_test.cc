@@ -1,7 +1,5 @@
 // StoreKv, MoveKv and ReserveKv, read back through host::KvView: on the devices
 // whose memory is this machine's.
-#include "core/ops/kv_cache.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +15,7 @@
 #include "core/ops/backend.h"
 #include "core/ops/devices.h"
 #include "core/ops/host/host.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 #include "tests/core/ops/twins.h"
 #include "tests/support/dice.h"
 

@@ -1,7 +1,5 @@
 // Linear: against the reference, against the cpu's order of sums to the last
 // bit, and alike everywhere.
-#include "core/ops/linear.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,12 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "core/ops/backend.h"
 #include "core/ops/host/host_weight.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 #include "core/ops/weight.h"
 #include "tests/core/ops/twins.h"
 #include "tests/support/dice.h"

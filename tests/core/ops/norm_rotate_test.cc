@@ -5,12 +5,9 @@
 #include <cmath>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "core/base/common.h"
 #include "core/ops/backend.h"
-#include "core/ops/norm.h"
-#include "core/ops/rotate.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 #include "tests/core/ops/twins.h"
 #include "tests/support/dice.h"
 

@@ -13,13 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "core/ops/activate.h"
-#include "core/ops/attention_mass.h"
+#include "core/base/common.h"
 #include "core/ops/backend.h"
-#include "core/ops/kv_cache.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 #include "core/ops/weight.h"
 #include "tests/core/ops/twins.h"
 #include "tests/support/dice.h"

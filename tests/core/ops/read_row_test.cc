@@ -1,6 +1,4 @@
 // Reading rows of logits by Law(), Best() and Copy(), on every device.
-#include "core/ops/read_row.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,15 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/ops/backend.h"
-#include "core/ops/copy.h"
-#include "core/ops/tensor.h"
+#include "core/ops/device_ops.h"
+#include "core/ops/op_args.h"
 #include "core/prob/distribution.h"
-#include "core/prob/logits.h"
 #include "core/prob/sampling_rule.h"
 #include "tests/core/ops/twins.h"
 #include "tests/support/dice.h"

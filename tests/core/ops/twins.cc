@@ -1,30 +1,17 @@
 #include "tests/core/ops/twins.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/check.h"
-#include "core/device/buffer.h"
+#include "core/base/common.h"
 #include "core/device/cuda/host_device.h"
-#include "core/ops/backend.h"
 #include "core/ops/cuda/cuda_backend.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
 #include "core/ops/devices.h"
-#include "core/ops/tensor.h"
-#include "core/ops/weight.h"
-#include "tests/support/dice.h"
 #include "tests/support/mix.h"
 
 namespace banyan {

@@ -15,7 +15,7 @@
 #include "absl/functional/function_ref.h"
 #include "core/device/buffer.h"
 #include "core/ops/backend.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 #include "core/ops/weight.h"
 #include "tests/support/dice.h"
 

@@ -13,9 +13,8 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "core/ops/host/host_weight.h"
 #include "tests/core/ops/twins.h"
 #include "tests/support/dice.h"

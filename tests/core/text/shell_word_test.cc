@@ -1,12 +1,12 @@
 // A shell reads each word as the text that it was made of.
-#include "core/text/shell_word.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdio>
 #include <string>
+
+#include "core/text/columns.h"
 
 namespace banyan {
 namespace {

@@ -1,8 +1,8 @@
 // Lines are full, and no wider than they may be.
-#include "core/text/wrapped.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "core/text/columns.h"
 
 namespace banyan {
 namespace {

@@ -8,11 +8,9 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
-#include "core/tokenizer/tokenizer_config.h"
+#include "core/tokenizer/tokenizer.h"
 #include "gmock/gmock.h"
 #include "tests/core/tokenizer/support.h"
 

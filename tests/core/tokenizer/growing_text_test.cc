@@ -14,13 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/tokenizer/patterns/unicode.h"
-#include "core/tokenizer/spellings.h"
 #include "core/tokenizer/tokenizer.h"
+#include "core/tokenizer/vocabulary.h"
 #include "tests/core/tokenizer/support.h"
 #include "tests/support/made/toy_tokenizer.h"
 

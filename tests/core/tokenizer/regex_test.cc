@@ -7,9 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
+#include "core/base/common.h"
 #include "core/tokenizer/patterns/unicode.h"
 #include "gmock/gmock.h"
 

@@ -9,11 +9,8 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/tokenizer/chat_template.h"
 #include "core/tokenizer/patterns/split_pattern.h"

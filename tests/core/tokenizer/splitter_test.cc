@@ -1,16 +1,14 @@
 // What patterns cut texts into, against what the reference library gave
 // (tests/goldens/split_patterns.py).
-#include "core/tokenizer/steps/splitter.h"
-
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "core/json/json_at.h"
+#include "core/base/common.h"
+#include "core/json/json_value.h"
+#include "core/tokenizer/steps/pre_tokenizer.h"
 #include "gmock/gmock.h"
 #include "tests/core/tokenizer/support.h"
 

@@ -4,18 +4,12 @@
 
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <sstream>
-#include <string>
 #include <utility>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
-#include "core/base/token.h"
+#include "core/base/common.h"
 #include "core/tokenizer/patterns/unicode.h"
-#include "core/tokenizer/steps/byte_level.h"
-#include "core/tokenizer/stream_decoder.h"
-#include "core/tokenizer/tokenizer.h"
+#include "core/tokenizer/steps/both_ways.h"
 
 namespace banyan {
 

@@ -1,11 +1,10 @@
-#include "core/tokenizer/token_names.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
 #include "core/tokenizer/tokenizer.h"
+#include "core/tokenizer/vocabulary.h"
 #include "tests/core/tokenizer/support.h"
 #include "tests/support/made/toy_tokenizer.h"
 

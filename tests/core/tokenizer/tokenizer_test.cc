@@ -9,8 +9,6 @@
 #include <string>
 
 #include "core/base/token.h"
-#include "core/tokenizer/stream_decoder.h"
-#include "core/tokenizer/tokenizer_config.h"
 #include "gmock/gmock.h"
 #include "tests/core/tokenizer/support.h"
 

@@ -1,5 +1,3 @@
-#include "core/tokenizer/vocabulary_map.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -10,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/token.h"
-#include "core/tokenizer/spellings.h"
 #include "core/tokenizer/tokenizer.h"
+#include "core/tokenizer/vocabulary.h"
 #include "tests/core/tokenizer/support.h"
 #include "tests/support/made/toy_tokenizer.h"
 

@@ -18,7 +18,6 @@
 #include "core/model/model.h"
 #include "core/ops/backend.h"
 #include "core/ops/weight.h"
-#include "core/prob/logits.h"
 #include "core/prob/sampling_rule.h"
 #include "core/transformer/transformer.h"
 #include "tests/core/transformer/walk.h"

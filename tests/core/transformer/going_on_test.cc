@@ -10,12 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
-#include "core/model/seen_text.h"
+#include "core/model/session_state.h"
 #include "core/ops/backend.h"
 #include "core/ops/weight.h"
 #include "core/transformer/transformer.h"

@@ -4,18 +4,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
 #include "core/checkpoint/checkpoint.h"
-#include "core/ops/backend.h"
-#include "core/ops/weight.h"
-#include "core/transformer/transformer.h"
-#include "tests/core/checkpoint/files.h"
 #include "tests/support/dice.h"
 
 namespace banyan {

@@ -7,14 +7,13 @@
 #include <string>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "core/base/common.h"
 #include "core/base/weight_format.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/device/cuda/host_device.h"
 #include "core/ops/cuda/cuda_backend.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
-#include "core/ops/outline.h"
+#include "core/ops/devices.h"
 #include "core/transformer/model_split.h"
 #include "core/transformer/transformer.h"
 #include "core/transformer/weights.h"

@@ -9,15 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
-#include "core/ops/kv_cache.h"
+#include "core/ops/op_args.h"
 #include "core/ops/reference/reference_backend.h"
 #include "core/ops/weight.h"
 #include "core/transformer/transformer.h"

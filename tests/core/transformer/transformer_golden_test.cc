@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/token.h"
-#include "core/checkpoint/families/catalogue.h"
+#include "core/checkpoint/families/families.h"
 #include "core/model/model.h"
 #include "core/ops/devices.h"
 #include "core/ops/weight.h"

@@ -1,25 +1,15 @@
 #include "tests/core/transformer/walk.h"
 
-#include <gtest/gtest.h>
-
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_join.h"
 #include "core/base/check.h"
-#include "core/base/token.h"
-#include "core/model/model.h"
-#include "core/ops/backend.h"
+#include "core/base/common.h"
 #include "core/ops/cpu/cpu_backend.h"
 #include "core/ops/devices.h"
-#include "tests/support/dice.h"
 #include "tests/support/host_part.h"
 #include "tests/support/made/golden_model.h"
 #include "tests/support/must_read.h"

@@ -4,13 +4,8 @@
 #include <cmath>
 #include <cstddef>
 #include <tuple>
-#include <vector>
 
-#include "core/base/token.h"
-#include "core/model/model.h"
-#include "core/prob/logits.h"
-#include "decode/beam/beam_search.h"
-#include "decode/sequence.h"
+#include "core/prob/sampling_rule.h"
 #include "tests/support/models.h"
 
 namespace banyan {

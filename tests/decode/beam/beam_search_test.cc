@@ -13,11 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/clock.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
 #include "core/model/table_model.h"

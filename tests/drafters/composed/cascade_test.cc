@@ -10,20 +10,15 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
 #include "core/base/bytes.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/model/table_model.h"
 #include "core/prob/sampling_rule.h"
 #include "core/random/random_source.h"
-#include "core/random/seeded_source.h"
-#include "drafters/assets.h"
 #include "drafters/catalogue.h"
 #include "drafters/composed/inner_drafters.h"
 #include "drafters/drafter.h"

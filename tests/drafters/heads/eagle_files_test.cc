@@ -13,10 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
+#include "core/base/common.h"
 #include "core/transformer/transformer.h"
 #include "drafters/heads/eagle/head.h"
 #include "tests/conformance/toys.h"

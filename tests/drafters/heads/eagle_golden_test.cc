@@ -15,11 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/tensor_file.h"

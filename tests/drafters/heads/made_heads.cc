@@ -3,11 +3,8 @@
 #include <cmath>
 #include <cstddef>
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/transformer/transformer.h"
-#include "tests/core/checkpoint/files.h"
 #include "tests/support/dice.h"
 
 namespace banyan {

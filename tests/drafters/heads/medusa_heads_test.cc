@@ -12,8 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/ops/weight.h"
 #include "drafters/heads/medusa/heads.h"

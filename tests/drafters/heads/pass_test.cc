@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
 #include "core/base/check.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
@@ -22,9 +22,7 @@
 #include "decode/method.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
-#include "drafters/assets.h"
 #include "drafters/catalogue.h"
-#include "drafters/heads/pass/chain.h"
 #include "drafters/workbench.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,27 +1,16 @@
 #include "tests/drafters/models/other_models.h"
 
 #include <cstddef>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
-#include "core/base/token.h"
-#include "core/model/table_model.h"
 #include "core/prob/sampling_rule.h"
-#include "core/tokenizer/steps/byte_level.h"
-#include "core/tokenizer/tokenizer.h"
-#include "drafters/assets.h"
+#include "core/tokenizer/steps/both_ways.h"
 #include "drafters/catalogue.h"
-#include "drafters/workbench.h"
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/toys.h"
 #include "tests/support/made/toy_tokenizer.h"

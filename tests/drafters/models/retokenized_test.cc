@@ -11,15 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/model/table_model.h"
 #include "core/prob/sampling_rule.h"
 #include "core/tokenizer/growing_text.h"
-#include "core/tokenizer/spellings.h"
 #include "core/tokenizer/tokenizer.h"
+#include "core/tokenizer/vocabulary.h"
 #include "tests/drafters/asking.h"
 #include "tests/drafters/models/other_models.h"
 #include "tests/drafters/trying.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
@@ -19,10 +19,7 @@
 #include "decode/method.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
-#include "drafters/assets.h"
 #include "drafters/catalogue.h"
-#include "drafters/target/lookahead/gram_pool.h"
-#include "drafters/target/lookahead/window.h"
 #include "drafters/workbench.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

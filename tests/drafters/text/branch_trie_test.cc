@@ -1,7 +1,5 @@
 // The tries of branches and what is retrieved of them, against maps that are
 // looked through for everything.
-#include "drafters/text/trie/branch_trie.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -11,9 +9,8 @@
 
 #include "absl/types/span.h"
 #include "core/base/token.h"
-#include "drafters/text/draft_plan.h"
-#include "drafters/text/trie/branch_store.h"
-#include "drafters/text/trie/retrieve.h"
+#include "drafters/text/plan_drafter.h"
+#include "drafters/text/trie/trie.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/drafters/text/naive_trie.h"

@@ -12,11 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/types/span.h"
-#include "core/base/fnv1a.h"
+#include "core/base/bytes.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
-#include "drafters/text/extent_sums.h"
+#include "drafters/text/index_manifest.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/checkpoint/files.h"

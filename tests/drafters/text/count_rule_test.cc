@@ -1,13 +1,11 @@
-#include "drafters/text/count_rule.h"
-
 #include <cmath>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
+#include "drafters/text/token_counts.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/drafting.h"

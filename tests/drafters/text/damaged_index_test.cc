@@ -5,13 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "core/base/fnv1a.h"
+#include "core/base/bytes.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "drafters/text/corpus_index.h"
-#include "drafters/text/extent_sums.h"
 #include "drafters/text/index_manifest.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

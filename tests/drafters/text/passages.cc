@@ -3,11 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <tuple>
-#include <utility>
-#include <vector>
-
-#include "core/base/token.h"
-#include "tests/support/dice.h"
 
 namespace banyan {
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/base/token.h"
-#include "drafters/text/draft_plan.h"
 #include "drafters/text/plan_drafter.h"
 #include "tests/support/solo.h"
 

@@ -12,10 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "core/base/bytes.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/model/model.h"
@@ -25,7 +23,6 @@
 #include "decode/method.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
-#include "drafters/text/recycling/successor_table.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/drafters/asking.h"

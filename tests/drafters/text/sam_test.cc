@@ -8,14 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
-#include "drafters/text/sam/past_texts.h"
-#include "drafters/text/sam/suffix_automaton.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/drafters/asking.h"

@@ -10,9 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/types/span.h"
 #include "core/base/bytes.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/prob/distribution.h"

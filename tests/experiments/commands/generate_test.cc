@@ -8,11 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 #include "nlohmann/json.hpp"
 #include "tests/experiments/run_program.h"
 #include "tests/support/made/edited_model.h"

@@ -13,14 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/tokenizer/tokenizer.h"
 #include "drafters/text/token_counts.h"
-#include "experiments/tools/token_counter.h"
+#include "experiments/tools/documents.h"
 #include "nlohmann/json.hpp"
 #include "tests/core/checkpoint/files.h"
 #include "tests/experiments/run_program.h"

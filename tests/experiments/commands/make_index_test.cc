@@ -13,8 +13,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/token.h"
-#include "core/tokenizer/token_names.h"
 #include "core/tokenizer/tokenizer.h"
+#include "core/tokenizer/vocabulary.h"
 #include "drafters/text/corpus_index.h"
 #include "nlohmann/json.hpp"
 #include "tests/core/checkpoint/files.h"

@@ -10,9 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "core/base/common.h"
 #include "tests/core/checkpoint/files.h"
 #include "tests/experiments/run_program.h"
 

@@ -10,12 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "experiments/plan/costs.h"
-#include "experiments/plan/read_costs.h"
 #include "nlohmann/json.hpp"
 #include "tests/experiments/run_program.h"
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "core/random/seeded_source.h"
+#include "core/random/random_source.h"
 #include "experiments/metrics/metric.h"
 
 namespace banyan {

@@ -1,10 +1,6 @@
 #include "tests/experiments/metrics/hand_made.h"
 
 #include <cstddef>
-#include <cstdint>
-#include <vector>
-
-#include "experiments/records/record.pb.h"
 
 namespace banyan {
 

@@ -11,12 +11,11 @@
 
 #include "absl/status/statusor.h"
 #include "experiments/metrics/catalogue.h"
-#include "experiments/metrics/cell_counts.h"
 #include "experiments/metrics/estimate.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/metrics/round_figures.h"
-#include "experiments/records/prompt_pair.h"
 #include "experiments/records/record.pb.h"
+#include "experiments/records/record_set.h"
 #include "tests/experiments/metrics/hand_made.h"
 
 namespace banyan {

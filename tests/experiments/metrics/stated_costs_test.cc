@@ -9,11 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 #include "experiments/metrics/catalogue.h"
-#include "experiments/metrics/cell_counts.h"
 #include "experiments/metrics/estimate.h"
 #include "experiments/metrics/round_figures.h"
 #include "experiments/records/record.pb.h"

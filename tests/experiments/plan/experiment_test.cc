@@ -6,9 +6,8 @@
 
 #include <string>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "core/base/common.h"
 #include "tests/experiments/plan/made_experiment.h"
 
 namespace banyan {

@@ -11,9 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "core/prob/sampling_rule.h"
 #include "decode/sequence.h"

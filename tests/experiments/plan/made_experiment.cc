@@ -2,17 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "configs/loader/loader.h"
-#include "configs/loader/writer.h"
-#include "core/base/params.h"
-#include "experiments/plan/experiment.h"
+#include "configs/loader/yaml.h"
+#include "core/base/common.h"
 #include "experiments/plan/method_spec.h"
 #include "experiments/plan/read_experiment.h"
 

@@ -8,9 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "experiments/plan/method_spec.h"
 #include "experiments/plan/preset_list.h"

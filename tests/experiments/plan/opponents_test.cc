@@ -7,10 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/read_experiment.h"

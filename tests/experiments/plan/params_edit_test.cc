@@ -6,8 +6,7 @@
 
 #include <string>
 
-#include "configs/loader/loader.h"
-#include "configs/loader/writer.h"
+#include "configs/loader/yaml.h"
 #include "core/base/params.h"
 
 namespace banyan {

@@ -14,18 +14,14 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
-#include "core/prob/row_source.h"
 #include "core/random/random_source.h"
-#include "core/random/seeded_source.h"
-#include "decode/commit.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
 #include "decode/sequence.h"

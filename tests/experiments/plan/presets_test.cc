@@ -14,19 +14,16 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
-#include "core/random/seeded_source.h"
-#include "decode/commit.h"
+#include "core/random/random_source.h"
 #include "decode/sequence.h"
 #include "experiments/models/method_file.h"
 #include "experiments/plan/costs.h"
 #include "experiments/plan/params_edit.h"
-#include "experiments/plan/read_costs.h"
 #include "tests/experiments/preset_bench.h"
 #include "tests/experiments/preset_files.h"
 #include "tests/support/sanitized.h"

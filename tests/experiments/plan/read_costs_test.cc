@@ -1,22 +1,17 @@
 // The one format of costs: what it holds, what it refuses, and which table it
 // gives whom.
-#include "experiments/plan/read_costs.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "experiments/plan/costs.h"
-#include "experiments/plan/policy_spec.h"
-#include "experiments/plan/write_costs.h"
+#include "experiments/plan/method_spec.h"
 
 namespace banyan {
 namespace {

@@ -5,9 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "experiments/plan/choose_prompts.h"
+#include "core/base/common.h"
 #include "experiments/plan/workload.h"
 #include "tests/experiments/run_program.h"
 

@@ -8,11 +8,9 @@
 #include <fstream>
 #include <string>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "configs/loader/loader.h"
-#include "configs/loader/writer.h"
+#include "configs/loader/yaml.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/read_experiment.h"

@@ -13,14 +13,9 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "core/base/common.h"
 #include "core/tokenizer/tokenizer.h"
 #include "nlohmann/json.hpp"
 #include "tests/core/checkpoint/files.h"

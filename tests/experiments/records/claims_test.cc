@@ -1,6 +1,4 @@
 // Texts decide whether a cell that claims to be lossless is.
-#include "experiments/records/claims.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,4 @@
 // What a record may not say of itself.
-#include "experiments/records/record_check.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "experiments/records/record.pb.h"
+#include "experiments/records/record_file.h"
 #include "tests/support/made/made_records.h"
 
 namespace banyan {

@@ -16,9 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
+#include "core/base/common.h"
 #include "experiments/records/record.pb.h"
 #include "tests/experiments/test_files.h"
 #include "tests/support/few_bytes.h"

@@ -10,8 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "core/base/common.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_file.h"
 #include "tests/experiments/test_files.h"

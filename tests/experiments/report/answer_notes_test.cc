@@ -5,13 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "experiments/records/cell_names.h"
+#include "core/base/common.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/answer/answer.h"
-#include "experiments/report/answer/answer_sentences.h"
 #include "nlohmann/json.hpp"
 #include "tests/experiments/report/answer_sets.h"
 

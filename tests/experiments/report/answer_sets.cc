@@ -2,20 +2,12 @@
 
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "core/base/check.h"
-#include "core/random/seeded_source.h"
-#include "experiments/records/cell_names.h"
-#include "experiments/records/record.pb.h"
+#include "core/base/common.h"
+#include "core/random/random_source.h"
 #include "experiments/records/record_file.h"
-#include "experiments/records/record_set.h"
 #include "tests/experiments/metrics/hand_made.h"
 
 namespace banyan {

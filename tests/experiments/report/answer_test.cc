@@ -10,18 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
+#include "core/base/common.h"
 #include "core/text/columns.h"
 #include "experiments/metrics/estimate.h"
 #include "experiments/metrics/metric.h"
-#include "experiments/metrics/sign_test.h"
-#include "experiments/records/cell_names.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
-#include "experiments/report/answer/answer_sentences.h"
 #include "experiments/report/answer/verdict.h"
 #include "nlohmann/json.hpp"
 #include "tests/experiments/report/answer_sets.h"

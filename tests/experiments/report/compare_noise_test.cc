@@ -12,9 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_file.h"
 #include "experiments/records/record_set.h"

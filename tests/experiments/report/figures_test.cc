@@ -11,13 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 #include "experiments/metrics/estimate.h"
-#include "experiments/report/csv.h"
 #include "experiments/report/figures/plot.h"
+#include "experiments/report/table.h"
 #include "tests/experiments/run_program.h"
 #include "tests/experiments/test_files.h"
 #include "tests/support/made/made_records.h"

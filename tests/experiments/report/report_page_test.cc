@@ -16,7 +16,6 @@
 #include "experiments/metrics/catalogue.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/report/page/html_page.h"
-#include "experiments/report/page/page_files.h"
 #include "nlohmann/json.hpp"
 #include "tests/experiments/run_program.h"
 #include "tests/experiments/test_files.h"

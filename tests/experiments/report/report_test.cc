@@ -6,9 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
+#include "core/base/common.h"
 #include "experiments/records/record.pb.h"
 #include "tests/experiments/run_program.h"
 #include "tests/experiments/test_files.h"

@@ -1,6 +1,4 @@
 // What is counted in records for later experiments.
-#include "experiments/run/count_costs.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "experiments/plan/costs.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_file.h"
 #include "experiments/records/record_set.h"
-#include "experiments/report/stated_rates.h"
+#include "experiments/report/stated_costs.h"
+#include "experiments/run/drafter_costs.h"
 #include "nlohmann/json.hpp"
 #include "tests/experiments/metrics/hand_made.h"
 #include "tests/experiments/test_files.h"

@@ -10,14 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
 #include "core/base/clock.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
-#include "core/base/status_macros.h"
 #include "core/device/cuda/host_device.h"
 #include "core/ops/backend.h"
 #include "core/ops/cuda/cuda_backend.h"
@@ -28,7 +24,6 @@
 #include "experiments/plan/workload.h"
 #include "experiments/records/record_file.h"
 #include "experiments/run/prepared_run.h"
-#include "experiments/run/run_context.h"
 #include "experiments/run/run_file.h"
 #include "experiments/run/runner.h"
 #include "tests/experiments/test_files.h"

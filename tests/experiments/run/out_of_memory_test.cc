@@ -13,11 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
 #include "core/base/check.h"
 #include "core/base/clock.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/plan/experiment.h"
@@ -25,7 +24,6 @@
 #include "experiments/plan/workload.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/run/prepared_run.h"
-#include "experiments/run/run_context.h"
 #include "experiments/run/run_file.h"
 #include "experiments/run/runner.h"
 #include "tests/core/checkpoint/files.h"

@@ -9,12 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "core/base/clock.h"
+#include "core/base/common.h"
 #include "experiments/records/record.pb.h"
-#include "experiments/run/step_progress.h"
 
 namespace banyan {
 namespace {

@@ -1,23 +1,19 @@
 // What records say of the device.
-#include "experiments/run/run_context.h"
-
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <memory>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/clock.h"
+#include "core/base/common.h"
 #include "core/ops/backend.h"
-#include "core/ops/gauge.h"
 #include "core/ops/reference/reference_backend.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/workload.h"
 #include "experiments/records/machine.h"
 #include "experiments/run/prepared_run.h"
+#include "experiments/run/run_file.h"
 
 namespace banyan {
 namespace {

@@ -14,11 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "configs/loader/loader.h"
+#include "configs/loader/yaml.h"
 #include "core/base/clock.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
 #include "experiments/models/model_shelf.h"
@@ -27,13 +25,13 @@
 #include "experiments/plan/workload.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_file.h"
-#include "experiments/run/level_costs.h"
+#include "experiments/run/machine_costs.h"
 #include "experiments/run/prepared_cells.h"
 #include "experiments/run/prepared_run.h"
 #include "experiments/run/recording.h"
 #include "experiments/run/run_file.h"
 #include "experiments/run/runner.h"
-#include "experiments/single/scoring.h"
+#include "experiments/single/texts.h"
 #include "tests/experiments/preset_files.h"
 #include "tests/experiments/test_files.h"
 

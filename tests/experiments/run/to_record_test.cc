@@ -1,6 +1,4 @@
 // What a decoded round leaves in a record.
-#include "experiments/run/to_record.h"
-
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -8,13 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "decode/commit.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
 #include "decode/sequence.h"
 #include "experiments/metrics/round_figures.h"
 #include "experiments/records/record.pb.h"
-#include "experiments/records/record_check.h"
+#include "experiments/records/record_file.h"
+#include "experiments/run/prepared_cells.h"
 #include "tests/conformance/toys.h"
 #include "tests/support/decoding.h"
 #include "tests/support/planter.h"

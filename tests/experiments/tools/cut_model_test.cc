@@ -13,10 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/weight_format.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"

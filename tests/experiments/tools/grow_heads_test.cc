@@ -1,6 +1,4 @@
 // Heads grown with their target: Medusa's, and a kind made up here.
-#include "experiments/tools/grow/grow_heads.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,17 +12,14 @@
 #include <variant>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "core/base/check.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/tensor_file.h"
 #include "core/checkpoint/weight_rows.h"
 #include "drafters/catalogue.h"
-#include "drafters/heads/head_growth.h"
+#include "drafters/head_tools.h"
+#include "experiments/tools/grow/grow_model.h"
 #include "experiments/tools/grow/output_folder.h"
 #include "nlohmann/json.hpp"
 #include "tests/core/checkpoint/files.h"

@@ -15,10 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/base/dtype.h"
+#include "core/base/common.h"
+#include "core/base/number_rows.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
@@ -160,7 +159,7 @@ class GrowthOnTheCpu : public Growth {
 
 // At D = 4 d and 16 d every product and sum that counts is the same, or exactly
 // half, and adding a zero changes no bit: sums have one order, that of the
-// columns, and old columns keep theirs (norm.h, attention.h, linear.h).
+// columns, and old columns keep theirs (op_args.h, weight.h).
 TEST_P(GrowthOnTheCpu, ToAPowerOfFourKeepsEveryBit) {
   for (int factor : {1, 4, 16}) {
     if (factor == 16 && Slow()) continue;

@@ -12,15 +12,13 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/types/span.h"
-#include "core/base/dtype.h"
-#include "core/base/fnv1a.h"
+#include "core/base/bytes.h"
+#include "core/base/common.h"
+#include "core/base/number_rows.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/checkpoint/weight_rows.h"
 #include "experiments/tools/grow/model_size.h"
-#include "experiments/tools/grow/noise.h"
 #include "experiments/tools/grow/output_folder.h"
 #include "experiments/tools/grow/tensor_plan.h"
 #include "tests/core/checkpoint/files.h"

@@ -1,19 +1,9 @@
 #include "tests/experiments/tools/growing.h"
 
-#include <cstdint>
-#include <memory>
-#include <string>
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/checkpoint/checkpoint.h"
-#include "core/ops/backend.h"
-#include "core/ops/weight.h"
-#include "core/transformer/transformer.h"
-#include "experiments/tools/grow/grow_model.h"
-#include "experiments/tools/grow/model_size.h"
 #include "experiments/tools/grow/output_folder.h"
-#include "experiments/tools/grow/write_tensors.h"
 
 namespace banyan {
 

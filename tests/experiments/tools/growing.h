@@ -12,7 +12,6 @@
 #include "core/transformer/transformer.h"
 #include "experiments/tools/grow/grow_model.h"
 #include "experiments/tools/grow/model_size.h"
-#include "experiments/tools/grow/write_tensors.h"
 #include "tests/core/checkpoint/files.h"
 
 namespace banyan {

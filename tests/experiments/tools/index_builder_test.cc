@@ -12,12 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
-#include "core/base/fnv1a.h"
+#include "core/base/bytes.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "drafters/text/corpus_index.h"
 #include "drafters/text/index_manifest.h"

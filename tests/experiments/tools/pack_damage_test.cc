@@ -16,13 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "core/base/crc32.h"
-#include "core/base/fnv1a.h"
-#include "core/base/panel.h"
-#include "core/base/status_macros.h"
+#include "core/base/bytes.h"
+#include "core/base/common.h"
+#include "core/base/number_rows.h"
 #include "core/base/weight_format.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/device/ranks/communicator.h"

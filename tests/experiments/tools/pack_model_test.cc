@@ -16,8 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "core/base/common.h"
 #include "core/base/weight_format.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/ops/devices.h"

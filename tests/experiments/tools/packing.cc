@@ -2,25 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/statusor.h"
-#include "core/base/status_macros.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
-#include "core/base/weight_format.h"
 #include "core/checkpoint/checkpoint.h"
-#include "core/model/model.h"
-#include "core/ops/backend.h"
-#include "core/ops/devices.h"
-#include "core/transformer/transformer.h"
 #include "core/transformer/weight_stream.h"
-#include "experiments/tools/pack_model.h"
 #include "tests/experiments/tools/growing.h"
 #include "tests/support/made/golden_model.h"
 

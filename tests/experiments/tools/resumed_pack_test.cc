@@ -10,7 +10,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "core/base/fnv1a.h"
+#include "core/base/bytes.h"
 #include "core/base/weight_format.h"
 #include "core/checkpoint/checkpoint.h"
 #include "experiments/tools/pack_model.h"

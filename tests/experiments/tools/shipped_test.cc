@@ -19,7 +19,7 @@
 #include "core/tokenizer/tokenizer.h"
 #include "core/transformer/transformer.h"
 #include "drafters/heads/medusa/heads.h"
-#include "experiments/tools/grow/grow_heads.h"
+#include "experiments/tools/grow/grow_model.h"
 #include "experiments/tools/grow/output_folder.h"
 #include "nlohmann/json.hpp"
 #include "tests/core/transformer/walk.h"

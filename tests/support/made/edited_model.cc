@@ -3,18 +3,14 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
-#include <string>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/check.h"
-#include "core/base/dtype.h"
-#include "core/base/read_file.h"
+#include "core/base/common.h"
+#include "core/base/input_files.h"
+#include "core/base/number_rows.h"
 #include "core/checkpoint/tensor_file.h"
 #include "core/checkpoint/weight_rows.h"
-#include "tests/core/checkpoint/files.h"
 
 namespace banyan {
 namespace {

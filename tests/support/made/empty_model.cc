@@ -3,13 +3,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
-#include "core/base/dtype.h"
-#include "core/checkpoint/safetensors_writer.h"
+#include "core/base/number_rows.h"
+#include "core/checkpoint/safetensors.h"
 #include "nlohmann/json.hpp"
 
 namespace banyan {

@@ -3,22 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/check.h"
-#include "core/base/token.h"
+#include "core/base/common.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/tensor_file.h"
-#include "core/model/model.h"
-#include "core/ops/backend.h"
-#include "core/ops/weight.h"
-#include "core/transformer/transformer.h"
 
 namespace banyan {
 namespace {

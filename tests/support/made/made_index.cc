@@ -1,21 +1,9 @@
 #include "tests/support/made/made_index.h"
 
-#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_join.h"
 #include "core/base/check.h"
-#include "core/base/status_macros.h"
-#include "core/base/token.h"
-#include "drafters/text/corpus_index.h"
-#include "drafters/text/index_manifest.h"
-#include "experiments/tools/index/index_builder.h"
 #include "tests/support/mix.h"
 
 namespace banyan {

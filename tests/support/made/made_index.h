@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "drafters/text/corpus_index.h"
 #include "drafters/text/index_manifest.h"

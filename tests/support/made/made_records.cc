@@ -2,17 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <string>
 #include <system_error>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/check.h"
-#include "experiments/records/record.pb.h"
+#include "core/base/common.h"
 #include "experiments/records/record_file.h"
 #include "tests/support/made/made_rounds.h"
 

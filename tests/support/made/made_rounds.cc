@@ -2,10 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <vector>
-
-#include "experiments/records/record.pb.h"
 
 namespace banyan {
 namespace {

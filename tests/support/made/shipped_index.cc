@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "core/base/check.h"
-#include "core/tokenizer/token_names.h"
+#include "core/base/common.h"
 #include "core/tokenizer/tokenizer.h"
+#include "core/tokenizer/vocabulary.h"
 #include "experiments/tools/documents.h"
 #include "experiments/tools/index/index_builder.h"
 #include "tests/core/checkpoint/files.h"

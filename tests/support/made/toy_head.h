@@ -9,9 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
+#include "core/base/common.h"
 #include "core/model/model.h"
 #include "drafters/heads/eagle/head.h"
 

@@ -2,17 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/check.h"
-#include "core/tokenizer/tokenizer.h"
-#include "core/tokenizer/tokenizer_config.h"
+#include "core/base/common.h"
 
 namespace banyan {
 namespace {

@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
+#include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "gtest/gtest.h"

@@ -5,10 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "configs/loader/loader.h"
-#include "core/base/keys.h"
+#include "configs/loader/yaml.h"
+#include "core/base/common.h"
 #include "core/base/params.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -8,12 +8,12 @@
 
 #include "core/device/cuda/kernel.h"
 #include "core/device/cuda/span.h"
-#include "core/ops/attention.h"
 #include "core/ops/cuda/cuda_buffer.h"
 #include "core/ops/cuda/device/matrix.h"
 #include "core/ops/cuda/device/numbers.h"
 #include "core/ops/cuda/device/scores.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
+#include "core/ops/op_args.h"
 
 namespace banyan::BANYAN_MAKER {
 

@@ -8,7 +8,7 @@
 #include "core/device/cuda/kernel.h"
 #include "core/ops/cuda/cuda_buffer.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
-#include "core/ops/kv_cache.h"
+#include "core/ops/op_args.h"
 
 namespace banyan::BANYAN_MAKER {
 

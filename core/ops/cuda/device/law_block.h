@@ -1,4 +1,4 @@
-// A block's work on a row of masses, in the order of core/base/law_math.h. All
+// A block's work on a row of masses, in the order of core/base/draw_math.h. All
 // threads call everything together and get the same results.
 #ifndef BANYAN_CORE_OPS_CUDA_DEVICE_LAW_BLOCK_H_
 #define BANYAN_CORE_OPS_CUDA_DEVICE_LAW_BLOCK_H_
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "core/base/law_math.h"
+#include "core/base/draw_math.h"
 #include "core/device/cuda/kernel.h"
 
 namespace banyan::BANYAN_MAKER {

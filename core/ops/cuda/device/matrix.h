@@ -7,7 +7,7 @@
 #include "core/device/cuda/kernel.h"
 #include "core/device/cuda/span.h"
 #include "core/ops/cuda/cuda_buffer.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 
 namespace banyan::BANYAN_MAKER {
 
@@ -65,7 +65,7 @@ inline LaunchShape ForEachNumber(const Tensor& x) {
   return ForEach(std::int64_t{x.rows} * x.columns);
 }
 
-// What stands in a Live number's place (core/ops/tensor.h); 0 without one.
+// What stands in a Live number's place (core/ops/op_args.h); 0 without one.
 BANYAN_DEVICE int LiveNumber(const Global<const std::int32_t>& at) {
   return at.size() == 0 ? 0 : at.Read(0);
 }

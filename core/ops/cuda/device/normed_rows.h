@@ -9,7 +9,7 @@
 #include "core/device/cuda/kernel.h"
 #include "core/ops/cuda/device/matrix.h"
 #include "core/ops/cuda/device/numbers.h"
-#include "core/ops/norm.h"
+#include "core/ops/op_args.h"
 
 namespace banyan::BANYAN_MAKER {
 

@@ -1,5 +1,5 @@
 // Rows of activations as a product's fragments: as bfloat16s, or for q8 as the
-// quants of core/ops/linear.h with a scale for each block. The rows are those
+// quants of core/ops/weight.h with a scale for each block. The rows are those
 // of a matrix, or are computed on the way, by the op before the product.
 #ifndef BANYAN_CORE_OPS_CUDA_DEVICE_PACKED_ROWS_H_
 #define BANYAN_CORE_OPS_CUDA_DEVICE_PACKED_ROWS_H_
@@ -10,13 +10,13 @@
 
 #include "core/base/weight_format.h"
 #include "core/device/cuda/kernel.h"
-#include "core/ops/activate.h"
 #include "core/ops/cuda/device/attended.h"
 #include "core/ops/cuda/device/matrix.h"
 #include "core/ops/cuda/device/normed_rows.h"
 #include "core/ops/cuda/device/numbers.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
-#include "core/ops/linear.h"
+#include "core/ops/op_args.h"
+#include "core/ops/weight.h"
 
 namespace banyan::BANYAN_MAKER {
 

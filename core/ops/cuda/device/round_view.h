@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "core/base/draw_math.h"
 #include "core/base/keyed_uniform.h"
-#include "core/base/purpose.h"
 #include "core/device/cuda/kernel.h"
 #include "core/ops/cuda/device/round_layout.h"
 #include "core/ops/cuda/kernels/round_kernels.h"

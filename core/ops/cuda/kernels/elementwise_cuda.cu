@@ -4,12 +4,11 @@
 
 #include "core/device/cuda/kernel.h"
 #include "core/device/cuda/span.h"
-#include "core/ops/activate.h"
-#include "core/ops/copy.h"
 #include "core/ops/cuda/cuda_buffer.h"
 #include "core/ops/cuda/device/matrix.h"
 #include "core/ops/cuda/device/numbers.h"
 #include "core/ops/cuda/kernels/launches.h"
+#include "core/ops/op_args.h"
 
 namespace banyan::BANYAN_MAKER {
 namespace {

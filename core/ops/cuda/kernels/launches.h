@@ -6,14 +6,8 @@
 
 #include "core/device/cuda/kernel.h"
 #include "core/device/cuda/span.h"
-#include "core/ops/activate.h"
-#include "core/ops/attention.h"
-#include "core/ops/attention_mass.h"
-#include "core/ops/copy.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
-#include "core/ops/kv_cache.h"
-#include "core/ops/norm.h"
-#include "core/ops/rotate.h"
+#include "core/ops/op_args.h"
 
 namespace banyan::BANYAN_MAKER {
 

@@ -3,7 +3,7 @@
 #include "core/ops/cuda/device/matrix.h"
 #include "core/ops/cuda/device/normed_rows.h"
 #include "core/ops/cuda/kernels/launches.h"
-#include "core/ops/norm.h"
+#include "core/ops/op_args.h"
 
 namespace banyan::BANYAN_MAKER {
 namespace {

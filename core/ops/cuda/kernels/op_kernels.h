@@ -12,14 +12,7 @@
 #include "core/base/weight_format.h"
 #include "core/device/cuda/device.h"
 #include "core/device/cuda/span.h"
-#include "core/ops/activate.h"
-#include "core/ops/attention.h"
-#include "core/ops/attention_mass.h"
-#include "core/ops/copy.h"
-#include "core/ops/kv_cache.h"
-#include "core/ops/norm.h"
-#include "core/ops/rotate.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 
 namespace banyan {
 
@@ -104,9 +97,9 @@ struct StartRowsLaunch {
   bool add = false;
 };
 
-// Of a row, as BestArgs (core/ops/read_row.h). `found` holds pairs, a token and
-// the bits of its logit: the first token whose logit is no number, then `count`
-// of the best. Token -1: none.
+// Of a row, as BestArgs (core/ops/device_ops.h). `found` holds pairs, a token
+// and the bits of its logit: the first token whose logit is no number, then
+// `count` of the best. Token -1: none.
 struct BestLaunch {
   Tensor logits;
   int used = 0;

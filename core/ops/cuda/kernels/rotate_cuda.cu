@@ -10,7 +10,7 @@
 #include "core/ops/cuda/device/numbers.h"
 #include "core/ops/cuda/kernels/launches.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
-#include "core/ops/rotate.h"
+#include "core/ops/op_args.h"
 
 namespace banyan::BANYAN_MAKER {
 namespace {

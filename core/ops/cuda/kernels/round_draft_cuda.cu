@@ -4,8 +4,7 @@
 // one trunk, in the same order and with the same keys.
 #include <cstdint>
 
-#include "core/base/law_math.h"
-#include "core/base/purpose.h"
+#include "core/base/draw_math.h"
 #include "core/device/cuda/kernel.h"
 #include "core/ops/cuda/device/law_block.h"
 #include "core/ops/cuda/device/round_layout.h"

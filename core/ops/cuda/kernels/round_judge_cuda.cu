@@ -4,8 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "core/base/law_math.h"
-#include "core/base/purpose.h"
+#include "core/base/draw_math.h"
 #include "core/device/cuda/kernel.h"
 #include "core/ops/cuda/device/kv_layout.h"
 #include "core/ops/cuda/device/law_block.h"

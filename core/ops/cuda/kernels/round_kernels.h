@@ -8,8 +8,7 @@
 #include "core/device/cuda/span.h"
 #include "core/ops/cuda/device/round_layout.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
-#include "core/ops/kv_cache.h"
-#include "core/ops/tensor.h"
+#include "core/ops/op_args.h"
 
 namespace banyan {
 

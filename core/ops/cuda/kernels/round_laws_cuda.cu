@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "core/base/law_math.h"
+#include "core/base/draw_math.h"
 #include "core/device/cuda/kernel.h"
 #include "core/ops/cuda/device/law_block.h"
 #include "core/ops/cuda/device/matrix.h"

@@ -16,8 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "core/base/common.h"
 #include "core/device/cuda/kernel.h"
 #include "core/device/cuda/span.h"
 #include "tests/core/device/cuda/host_fixture.h"

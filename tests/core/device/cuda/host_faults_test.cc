@@ -12,8 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "core/base/common.h"
 #include "core/device/cuda/host_device.h"
 #include "core/device/cuda/kernel.h"
 #include "core/device/cuda/span.h"

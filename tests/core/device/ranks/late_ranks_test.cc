@@ -1,7 +1,5 @@
 // What is said of a gather that did not end: whether ranks are late or compute
 // differently.
-#include "core/device/ranks/late_ranks.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "core/device/ranks/communicator.h"
 
 namespace banyan {
 namespace {

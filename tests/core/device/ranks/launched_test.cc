@@ -1,6 +1,4 @@
 // What the environment says of how a process was started.
-#include "core/device/ranks/launched.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "core/device/ranks/communicator.h"
 
 namespace banyan {
 namespace {
