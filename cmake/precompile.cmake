@@ -15,6 +15,7 @@ function(banyan_precompiled name)
   add_library(${name} OBJECT ${source})
   target_compile_features(${name} PUBLIC cxx_std_20)
   target_link_libraries(${name} PRIVATE banyan_warnings ${ARG_LINKS})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_options(${name} PRIVATE ${ARG_OPTIONS})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # For ccache, which else cannot tell what a file reads.
@@ -39,10 +40,7 @@ endfunction()
 set(BANYAN_COMMON_HEADERS
   <algorithm> <array> <cmath> <cstddef> <cstdint> <functional> <limits> <map>
   <memory> <numeric> <optional> <set> <string> <utility> <variant> <vector>
-  <absl/functional/function_ref.h> <absl/status/status.h>
-  <absl/status/statusor.h> <absl/strings/match.h> <absl/strings/numbers.h>
-  <absl/strings/str_cat.h> <absl/strings/str_format.h> <absl/strings/str_join.h>
-  <absl/strings/str_split.h> <absl/strings/string_view.h> <absl/types/span.h>)
+  <absl/functional/function_ref.h> <core/base/common.h>)
 set(BANYAN_COMMON_LINKS absl::function_ref absl::status absl::statusor
     absl::strings absl::str_format absl::span)
 banyan_precompiled(banyan_common LINKS ${BANYAN_COMMON_LINKS}

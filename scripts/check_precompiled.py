@@ -5,8 +5,9 @@
 
 Every file of a build begins with precompiled headers (cmake/precompile.cmake), so
 the compiler does not miss their includes. Here each name of NAMES that a file uses
-needs its header, in the file or in a header of ours that it includes. Prints
-`file:line: what is missing`. Every header that is precompiled has names here.
+needs its header, in the file or in a header of ours that it includes. So
+core/base/common.h does for all that it includes. Prints `file:line: what is
+missing`. Every header that is precompiled has names here.
 """
 
 import re
@@ -62,6 +63,7 @@ NAMES = {
         r"ByAnyChar|ByChar|ByString|MaxSplits|SkipEmpty|SkipWhitespace|StrSplit"),
     "absl/strings/string_view.h": ABSL % "string_view",
     "absl/types/span.h": ABSL % "MakeConstSpan|MakeSpan|Span",
+    "core/base/common.h": r"\bBANYAN_(?:ASSIGN_OR_RETURN|RETURN_IF_ERROR)\b",
     "gmock/gmock.h": r"\b(?:EXPECT|ASSERT)_THAT\b|\bMOCK_METHOD\b",
     "gtest/gtest.h": (r"^(?:INSTANTIATE_TEST_SUITE_P|TEST|TEST_F|TEST_P)\(|"
                       r"\b(?:ASSERT|EXPECT)_(?:EQ|FALSE|GE|GT|LE|LT|NE|TRUE)\("),
@@ -110,13 +112,21 @@ def check(texts):
     includes = {path: INCLUDE.findall(text) for path, text in texts.items()}
     return [breach for path, text in texts.items()
             for breach in check_text(path, text,
-                                     reached(path, includes, set()))]
+                                     reached(path, includes, {path}))]
+
+
+def precompiled(root):
+    """The headers that are precompiled, and what those of ours among them
+    include."""
+    named = {header for name in CMAKE for header in PRECOMPILED.findall(
+        (root / name).read_text(encoding="utf-8"))}
+    return named.union(*(INCLUDE.findall((root / header).read_text(encoding="utf-8"))
+                         for header in named if (root / header).is_file()))
 
 
 def unnamed(root):
     """The precompiled headers that NAMES has nothing of."""
-    return sorted({header for name in CMAKE for header in PRECOMPILED.findall(
-        (root / name).read_text(encoding="utf-8"))} - NAMES.keys())
+    return sorted(precompiled(root) - NAMES.keys())
 
 
 def main(arguments):

@@ -35,6 +35,16 @@ class CheckTest(unittest.TestCase):
                 '#include "b.h"\nstd::vector<int> b;', b=f"#include {first}\n",
                 c="#include <vector>\n"), [])
 
+    def test_the_umbrella_brings_what_it_includes_and_its_macros(self):
+        umbrella = {"core/base/common.h": '#include "absl/strings/str_cat.h"\n'
+                                          "#define BANYAN_RETURN_IF_ERROR(e) e\n"}
+        uses = "absl::StrCat(1);\nBANYAN_RETURN_IF_ERROR(a);"
+        self.assertEqual(list(check_precompiled.check(
+            {**umbrella, "a.cc": '#include "core/base/common.h"\n' + uses})), [])
+        self.assertEqual(sorted(check_precompiled.check({**umbrella, "a.cc": uses})), [
+            "a.cc:1: absl::StrCat needs #include <absl/strings/str_cat.h>",
+            "a.cc:2: BANYAN_RETURN_IF_ERROR needs #include <core/base/common.h>"])
+
     def test_headers_that_include_each_other_are_read_once(self):
         self.assertEqual(len(self.check(
             '#include "b.h"\nstd::set<int> b;', b='#include "c.h"\n',
@@ -58,10 +68,8 @@ class CheckTest(unittest.TestCase):
 
     def test_every_precompiled_header_has_names(self):
         self.assertEqual(check_precompiled.unnamed(PROJECT), [])
-        read = {header for name in check_precompiled.CMAKE
-                for header in check_precompiled.PRECOMPILED.findall(
-                    (PROJECT / name).read_text(encoding="utf-8"))}
-        self.assertEqual(read, set(check_precompiled.NAMES))
+        self.assertEqual(check_precompiled.precompiled(PROJECT),
+                         set(check_precompiled.NAMES))
 
     def test_this_project_lacks_none(self):
         output = io.StringIO()
