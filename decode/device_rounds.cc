@@ -225,8 +225,7 @@ absl::StatusOr<Findings> FindingsOf(const Method& method, Sequence& sequence,
 }  // namespace
 
 absl::StatusOr<RoundRecord> RunOnDevice(const Method& method,
-                                        Sequence& sequence, Lap& lap) {
-  PhaseTimes times;
+                                        Sequence& sequence, PhaseTimer& timer) {
   absl::StatusOr<RoundFindings> found = sequence.device_side->rounds->Run();
   if (!found.ok()) {
     // Where there is no room the device's state is as it was.
@@ -234,7 +233,7 @@ absl::StatusOr<RoundRecord> RunOnDevice(const Method& method,
       sequence.failed = found.status();
     return found.status();
   }
-  times.device_ns = lap();
+  timer.End(Phase::kDevice);
   absl::StatusOr<Findings> findings =
       FindingsOf(method, sequence, *std::move(found));
   if (!findings.ok()) {
@@ -242,16 +241,16 @@ absl::StatusOr<RoundRecord> RunOnDevice(const Method& method,
     return findings.status();
   }
   auto& [tree, verdict, facts] = *findings;
-  if (sequence.keep_facts) lap();  // they are no part of a round
+  if (sequence.keep_facts) timer.End(Phase::kOutside);
   const Sequence::Kept kept = sequence.Cut(TokensOf(tree, verdict));
   sequence.device_side->kept_rows = RowsOf(verdict, kept);
   BANYAN_ASSIGN_OR_RETURN(RoundRecord record,
                           Conclude(sequence, kept, std::move(tree),
                                    std::move(verdict), std::move(facts),
                                    /*scores=*/nullptr));
-  times.commit_ns = lap();
-  times.draft_ns.resize(sequence.trunks.size(), 0);
-  record.times = times;
+  timer.End(Phase::kCommit);
+  record.times = timer.times();
+  record.times.draft_ns.resize(sequence.trunks.size(), 0);
   record.pass_tokens = record.tree.size();
   return record;
 }

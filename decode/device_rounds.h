@@ -4,10 +4,10 @@
 #ifndef BANYAN_DECODE_DEVICE_ROUNDS_H_
 #define BANYAN_DECODE_DEVICE_ROUNDS_H_
 
-#include "core/base/clock.h"
 #include "core/base/common.h"
 #include "core/random/random_source.h"
 #include "decode/method.h"
+#include "decode/phase_timer.h"
 #include "decode/sequence.h"
 
 namespace banyan {
@@ -17,11 +17,11 @@ namespace banyan {
 // text so long that the tree would be cut. Fails if the device does.
 absl::StatusOr<bool> PutOnDevice(const Method& method, Sequence& sequence,
                                  const RandomSource& random);
-// Runs and commits it; `lap` was made, or called last, before it was put there.
+// Runs and commits it; `timer` was made before it was put there.
 // Requires PutOnDevice. Out of memory it may be run again; after any other
 // error the sequence has failed.
 absl::StatusOr<RoundRecord> RunOnDevice(const Method& method,
-                                        Sequence& sequence, Lap& lap);
+                                        Sequence& sequence, PhaseTimer& timer);
 // The host has the next round: it gets what it lacks.
 absl::Status TakeFromDevice(Sequence& sequence);
 

@@ -46,8 +46,8 @@ absl::Status Naming(const Trunk& trunk, absl::Status status) {
 // their order.
 absl::StatusOr<std::vector<Part>> Draft(const Method& method,
                                         absl::Span<Sequence* const> sequences,
-                                        RandomSource& random, Lap& lap,
-                                        PhaseTimes& times) {
+                                        RandomSource& random,
+                                        PhaseTimer& timer) {
   std::vector<std::vector<TrunkTree>> grown(sequences.size());
   for (std::size_t t = 0; t < method.trunks.size(); ++t) {
     std::vector<Drafting> draftings;
@@ -72,7 +72,7 @@ absl::StatusOr<std::vector<Part>> Draft(const Method& method,
                     grown[i].back());
     }
     // The draft has been read, so the work that made it is done.
-    times.draft_ns.push_back(lap());
+    timer.End(Phase::kDraft);
   }
   std::vector<Part> parts;
   for (std::size_t i = 0; i < sequences.size(); ++i) {
@@ -105,8 +105,7 @@ DoneRows ComputedOf(const Part& part) {
 // Derive and score: all trees in one pass of the target. The scores are by
 // node.
 absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
-    const Method& method, std::vector<Part>& parts, Lap& lap,
-    PhaseTimes& times) {
+    const Method& method, std::vector<Part>& parts, PhaseTimer& timer) {
   std::vector<ScoreRequest> requests;
   for (Part& part : parts) {
     BANYAN_RETURN_IF_ERROR(CheckLawful(method.verifier_name,
@@ -122,12 +121,12 @@ absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
                         .vector_rows = part.rows.vectors.rows,
                         .done = ComputedOf(part)});
   }
-  times.derive_ns = lap();
+  timer.End(Phase::kDerive);
   BANYAN_ASSIGN_OR_RETURN(auto scores,
                           parts.front().sequence.target.Score(requests));
   // A phase's time is of finished work.
   BANYAN_RETURN_IF_ERROR(parts.front().sequence.target.Finish());
-  times.target_ns = lap();
+  timer.End(Phase::kTarget);
   for (std::size_t i = 0; i < parts.size(); ++i)
     if (!parts[i].rows.merged())
       scores[i] =
@@ -138,16 +137,16 @@ absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
 // Verify: the verdict, and what the target said, which is no part of the
 // round's time.
 absl::Status Verify(const Method& method, const Scores& scores, Part& part,
-                    Lap& lap, PhaseTimes& times) {
+                    PhaseTimer& timer) {
   TargetRows rows(scores, method.rule, part.sequence.context, part.tree);
   part.verdict = method.verifier->Verify(part.tree, rows, part.chance);
   BANYAN_RETURN_IF_ERROR(rows.status());
-  times.verify_ns += lap();
+  timer.End(Phase::kVerify);
   if (part.sequence.keep_facts) {
     BANYAN_ASSIGN_OR_RETURN(part.facts,
                             GatherFacts(scores, part.tree, part.verdict, rows));
   }
-  lap();
+  timer.End(Phase::kOutside);
   return rows.status();
 }
 
@@ -165,7 +164,7 @@ absl::StatusOr<RoundRecord> Commit(const Scores& scores, Part part) {
 
 // Commits every part, whichever other one fails, and ends the round.
 RoundRecords CommitAll(absl::Span<const std::unique_ptr<Scores>> scores,
-                       std::vector<Part> parts, Lap& lap, PhaseTimes times) {
+                       std::vector<Part> parts, PhaseTimer& timer) {
   const Model& target = parts.front().sequence.target;
   RoundRecords records;
   std::vector<Sequence*> sequences;
@@ -177,7 +176,7 @@ RoundRecords CommitAll(absl::Span<const std::unique_ptr<Scores>> scores,
   }
   // With the target's work goes what drafters left under way (Drafter).
   const absl::Status finished = target.Finish();
-  times.commit_ns = lap();
+  timer.End(Phase::kCommit);
   for (std::size_t i = 0; i < records.size(); ++i) {
     absl::StatusOr<RoundRecord>& record = records[i];
     if (record.ok() && !finished.ok()) record = finished;
@@ -185,7 +184,7 @@ RoundRecords CommitAll(absl::Span<const std::unique_ptr<Scores>> scores,
       sequences[i]->failed = record.status();
       continue;
     }
-    record->times = times;
+    record->times = timer.times();
     record->sequences = static_cast<int>(records.size());
     record->pass_tokens = pass_tokens;
   }
@@ -196,16 +195,15 @@ RoundRecords CommitAll(absl::Span<const std::unique_ptr<Scores>> scores,
 
 absl::StatusOr<RoundRecords> RunRound(const Method& method,
                                       absl::Span<Sequence* const> sequences,
-                                      RandomSource& random, Lap& lap) {
+                                      RandomSource& random, PhaseTimer& timer) {
   for (Sequence* sequence : sequences)  // what an abandoned round left
     BANYAN_RETURN_IF_ERROR(sequence->session->Commit({}));
-  PhaseTimes times;
   BANYAN_ASSIGN_OR_RETURN(std::vector<Part> parts,
-                          Draft(method, sequences, random, lap, times));
-  BANYAN_ASSIGN_OR_RETURN(const auto scores, Score(method, parts, lap, times));
+                          Draft(method, sequences, random, timer));
+  BANYAN_ASSIGN_OR_RETURN(const auto scores, Score(method, parts, timer));
   for (std::size_t i = 0; i < parts.size(); ++i)
-    BANYAN_RETURN_IF_ERROR(Verify(method, *scores[i], parts[i], lap, times));
-  return CommitAll(scores, std::move(parts), lap, std::move(times));
+    BANYAN_RETURN_IF_ERROR(Verify(method, *scores[i], parts[i], timer));
+  return CommitAll(scores, std::move(parts), timer);
 }
 
 }  // namespace banyan

@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "core/base/clock.h"
 #include "core/base/common.h"
 #include "core/random/random_source.h"
 #include "decode/method.h"
+#include "decode/phase_timer.h"
 #include "decode/sequence.h"
 
 namespace banyan {
@@ -19,11 +19,11 @@ using RoundRecords = std::vector<absl::StatusOr<RoundRecord>>;
 // Runs one round of several sequences, which share every pass, and commits it.
 // What a sequence draws, scores and keeps does not depend on the others.
 // Requires that each is there once, has not stopped and is not on a device.
-// Fails with nothing committed, and the round may be run again. `lap` was made,
-// or called last, when the round began.
+// Fails with nothing committed, and the round may be run again. `timer` was
+// made when the round began.
 absl::StatusOr<RoundRecords> RunRound(const Method& method,
                                       absl::Span<Sequence* const> sequences,
-                                      RandomSource& random, Lap& lap);
+                                      RandomSource& random, PhaseTimer& timer);
 
 }  // namespace banyan
 

@@ -9,7 +9,7 @@ absl::StatusOr<RoundRecords> RoundEngine::Run(
     RandomSource& random) const {
   for (const Sequence* sequence : sequences)
     BANYAN_RETURN_IF_ERROR(sequence->failed);
-  Lap lap(*clock_);
+  PhaseTimer timer(*clock_);
   // A device runs the rounds of one sequence.
   if (!stay_on_host_ && sequences.size() == 1) {
     Sequence& sequence = *sequences.front();
@@ -18,14 +18,14 @@ absl::StatusOr<RoundRecords> RoundEngine::Run(
     if (on_device) {
       RoundRecords records;
       BANYAN_ASSIGN_OR_RETURN(RoundRecord record,
-                              RunOnDevice(method, sequence, lap));
+                              RunOnDevice(method, sequence, timer));
       records.push_back(std::move(record));
       return records;
     }
   }
   for (Sequence* sequence : sequences)
     BANYAN_RETURN_IF_ERROR(TakeFromDevice(*sequence));
-  return RunRound(method, sequences, random, lap);
+  return RunRound(method, sequences, random, timer);
 }
 
 }  // namespace banyan

@@ -5,37 +5,21 @@
 #include <cstdint>
 #include <list>
 #include <map>
-#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
 
-#include "core/base/bytes.h"
 #include "core/base/common.h"
 #include "decode/sequence.h"
 #include "experiments/records/record_file.h"
 #include "experiments/run/prepared_cells.h"
 #include "experiments/run/recording.h"
+#include "experiments/run/schedule.h"
 
 namespace banyan {
 namespace {
 
 constexpr int kWarmTokens = 8;
-
-// The order of the cells at a prompt: as good as random, and always the same.
-std::vector<std::size_t> OrderAt(const RunTask& task,
-                                 const PreparedPrompt& prompt) {
-  std::vector<std::pair<std::uint64_t, std::size_t>> keyed;
-  for (std::size_t i = 0; i < task.run.cells.size(); ++i)
-    keyed.emplace_back(
-        Mixed(Fnv1a(absl::StrCat(task.experiment_hash, "/", prompt.id, "/",
-                                 task.run.cells[i].description.name()))),
-        i);
-  std::sort(keyed.begin(), keyed.end());
-  std::vector<std::size_t> order;
-  for (const auto& [key, cell] : keyed) order.push_back(cell);
-  return order;
-}
 
 absl::Status In(const PreparedCell& cell, const PreparedPrompt& prompt,
                 const absl::Status& status) {
@@ -78,80 +62,71 @@ absl::StatusOr<std::string> AnswerText(const PreparedCell& cell,
   return cell.target.tokenizer->Decode(tokens, /*skip_special=*/true);
 }
 
+using Known = std::map<RecordKey, const records::PromptRecord*>;
+
+Known KnownOf(const std::vector<records::PromptRecord>& records) {
+  Known known;
+  for (const records::PromptRecord& record : records)
+    known[{record.cell(), record.prompt()}] = &record;
+  return known;
+}
+
+ScheduleInput InputOf(const RunTask& task,
+                      const std::vector<std::vector<std::size_t>>& units) {
+  ScheduleInput input = {.experiment_hash = task.experiment_hash,
+                         .workload_prompts = task.run.workload_prompts};
+  for (const PreparedCell& cell : task.run.cells)
+    input.cells.push_back(
+        {cell.description.name(), cell.description.baseline()});
+  for (const std::vector<std::size_t>& unit : units) {
+    const PreparedPrompt& first = task.run.prompts[unit.front()];
+    ScheduleInput::Unit& to = input.units.emplace_back(
+        ScheduleInput::Unit{first.id, first.turns(), {}});
+    for (const std::size_t place : unit)
+      to.numbers.push_back(task.run.prompts[place].number);
+  }
+  input.is_mine = [share = Share(task.run, task.shard)](std::size_t cell,
+                                                        std::size_t unit) {
+    return share.Has(cell, unit);
+  };
+  for (const auto& [key, record] : KnownOf(task.file.done))
+    input.done.insert(key);
+  for (const auto& [key, record] : KnownOf(task.file.elsewhere))
+    input.elsewhere.insert(key);
+  return input;
+}
+
 class Run {
  public:
   Run(const RunTask& task, RunSink sink)
       : task_(task),
         sink_(sink),
-        share_(task.run, task.shard),
-        units_(task.run.Units()) {
-    for (const records::PromptRecord& record : task.file.done)
-      done_[{record.cell(), record.prompt()}] = &record;
-    for (const records::PromptRecord& record : task.file.elsewhere)
-      elsewhere_[{record.cell(), record.prompt()}] = &record;
-  }
+        units_(task.run.Units()),
+        schedule_(InputOf(task, units_)),
+        done_(KnownOf(task.file.done)),
+        elsewhere_(KnownOf(task.file.elsewhere)),
+        answers_(task.run.cells.size()),
+        count_(schedule_.known()) {}
 
   absl::Status All() {
-    std::set<std::size_t> missing;  // cells with records to come
-    for (std::size_t unit = 0; unit < units_.size(); ++unit)
-      for (std::size_t cell = 0; cell < task_.run.cells.size(); ++cell)
-        for (int turn = 0; turn < PromptAt(units_[unit].front()).turns();
-             ++turn)
-          if (IsWanted(cell, unit, turn)) {
-            all_ += units_[unit].size();
-            if (done_.count(KeyAt(cell, unit, turn)) > 0)
-              count_ += units_[unit].size();
-            else
-              missing.insert(cell);
-          }
-    BANYAN_RETURN_IF_ERROR(WarmUp(task_, missing));
-    std::size_t order = 0;  // over all shards
-    for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-      BANYAN_RETURN_IF_ERROR(AllTurns(unit, order));
-      order += RecordsOf(units_[unit]);
+    BANYAN_RETURN_IF_ERROR(WarmUp(task_, schedule_.decoding()));
+    for (const Step& step : schedule_.steps()) {
+      BANYAN_RETURN_IF_ERROR(CheckStop());
+      const absl::Status status = Take(step);
+      if (!status.ok())
+        return In(task_.run.cells[step.cell],
+                  PromptAt(units_[step.unit].front()), status);
     }
     return absl::OkStatus();
   }
 
  private:
-  using Key = std::pair<std::uint32_t, std::uint32_t>;  // cell and prompt
-  using Known = std::map<Key, const records::PromptRecord*>;
-
   const PreparedPrompt& PromptAt(std::size_t place) const {
     return task_.run.prompts[place];
   }
 
-  std::size_t RecordsOf(const std::vector<std::size_t>& unit) const {
-    std::size_t turns = 0;
-    for (std::size_t place : unit)
-      turns += static_cast<std::size_t>(PromptAt(place).turns());
-    return turns * task_.run.cells.size();
-  }
-
-  int NumberAt(std::size_t place, int turn) const {
-    return PromptAt(place).number + turn * task_.run.workload_prompts;
-  }
-
-  // Of a batch the files have all or nothing.
-  Key KeyAt(std::size_t cell, std::size_t unit, int turn) const {
-    return {static_cast<std::uint32_t>(cell),
-            static_cast<std::uint32_t>(NumberAt(units_[unit].front(), turn))};
-  }
-
-  // Whether the run's own file has the record in the end.
-  bool IsWanted(std::size_t cell, std::size_t unit, int turn) const {
-    if (!share_.Has(cell, unit)) return false;
-    if (elsewhere_.count(KeyAt(cell, unit, turn)) == 0) return true;
-    for (std::size_t other = 0; other < task_.run.cells.size(); ++other)
-      if (other != cell &&
-          task_.run.cells[other].description.baseline() == cell &&
-          IsWanted(other, unit, turn))
-        return true;
-    return false;
-  }
-
   // The record in any file; null if there is none.
-  const records::PromptRecord* Find(const Key& key) const {
+  const records::PromptRecord* Find(const RecordKey& key) const {
     for (const Known* known : {&done_, &elsewhere_})
       if (const auto found = known->find(key); found != known->end())
         return found->second;
@@ -159,128 +134,113 @@ class Run {
   }
 
   absl::Status CheckStop() const {
-    if (task_.stop == nullptr || count_ >= all_ || !task_.stop())
+    if (task_.stop == nullptr || count_ >= schedule_.records() || !task_.stop())
       return absl::OkStatus();
-    return absl::CancelledError(
-        absl::StrCat("stopped as asked, with ", count_, " of ", all_,
-                     " records; the same command resumes"));
+    return absl::CancelledError(absl::StrCat(
+        "stopped as asked, with ", count_, " of ", schedule_.records(),
+        " records; the same command resumes"));
   }
 
-  // A unit of several prompts has one turn.
-  absl::Status AllTurns(std::size_t unit, std::size_t order) {
-    const PreparedPrompt& first = PromptAt(units_[unit].front());
-    std::vector<std::vector<std::string>> answers(task_.run.cells.size());
-    for (int turn = 0; turn < first.turns(); ++turn)
-      for (std::size_t index : OrderAt(task_, first)) {
-        if (share_.Has(index, unit)) {
-          BANYAN_RETURN_IF_ERROR(CheckStop());
-          const absl::Status status =
-              OneTurn({unit, turn, order}, index, answers[index]);
-          if (!status.ok()) return In(task_.run.cells[index], first, status);
-        }
-        order += units_[unit].size();
-      }
-    return absl::OkStatus();
-  }
-
-  struct Turn {
-    std::size_t unit;
-    int number;
-    std::size_t order;
-  };
-
-  absl::Status OneTurn(const Turn& turn, std::size_t index,
-                       std::vector<std::string>& answers) {
-    PreparedCell& cell = task_.run.cells[index];
-    std::vector<Asked> asked;
-    for (std::size_t place : units_[turn.unit]) {
-      const PreparedPrompt& prompt = PromptAt(place);
-      asked.push_back({.prompt = &prompt,
-                       .turn = turn.number,
-                       .number = NumberAt(place, turn.number),
-                       .tokens = prompt.tokens});
-      if (turn.number > 0) {
-        BANYAN_ASSIGN_OR_RETURN(asked.back().tokens,
-                                ChatTokens(cell, prompt, answers));
-      }
-    }
-    const Key key = KeyAt(index, turn.unit, turn.number);
-    const bool is_known =
-        done_.count(key) > 0 || !IsWanted(index, turn.unit, turn.number);
+  // Decodes the step's prompts and writes their records, or takes over what the
+  // known records taught the cell.
+  absl::Status Take(const Step& step) {
+    PreparedCell& cell = task_.run.cells[step.cell];
+    std::vector<std::string>& answers = answers_[step.cell];
+    if (step.turn == 0) answers.clear();
     std::vector<records::PromptRecord> records;
-    if (!is_known) {
+    if (step.decodes) {
+      BANYAN_ASSIGN_OR_RETURN(const std::vector<Asked> asked,
+                              AskedAt(step, cell, answers));
       BANYAN_ASSIGN_OR_RETURN(OpenCell open, OpenCell::Of(cell));
       if (open.is_new() && cell.carries_state)
-        BANYAN_RETURN_IF_ERROR(TakeOverBefore(turn.unit, index, *open));
+        BANYAN_RETURN_IF_ERROR(TakeOverBefore(step, *open));
       BANYAN_ASSIGN_OR_RETURN(records, DecodeAsked(*open, asked, cell.stop));
     } else if (cell.carries_state && !cell.open) {
-      BANYAN_RETURN_IF_ERROR(TakeOverUnit(turn.unit, turn.number, index, cell));
+      BANYAN_RETURN_IF_ERROR(
+          TakeOverUnit(step.cell, step.unit, step.turn, cell));
     }
     if (cell.chat.has_value()) {
+      const RecordKey key = schedule_.KeyAt(step.cell, step.unit, step.turn);
       BANYAN_ASSIGN_OR_RETURN(
-          std::string answer,
-          AnswerText(cell, is_known ? *Find(key) : records.front()));
-      answers.push_back(std::move(answer));
+          answers.emplace_back(),
+          AnswerText(cell, step.decodes ? records.front() : *Find(key)));
     }
-    return is_known ? absl::OkStatus() : Write(turn, index, records);
+    return Write(step, records);
   }
 
-  absl::Status TakeOverUnit(std::size_t unit, int turn, std::size_t index,
+  absl::StatusOr<std::vector<Asked>> AskedAt(
+      const Step& step, const PreparedCell& cell,
+      const std::vector<std::string>& answers) const {
+    std::vector<Asked> asked;
+    for (const std::size_t place : units_[step.unit]) {
+      const PreparedPrompt& prompt = PromptAt(place);
+      asked.push_back({.prompt = &prompt,
+                       .turn = step.turn,
+                       .number = schedule_.NumberAt(prompt.number, step.turn),
+                       .tokens = prompt.tokens});
+      if (step.turn == 0) continue;
+      BANYAN_ASSIGN_OR_RETURN(asked.back().tokens,
+                              ChatTokens(cell, prompt, answers));
+    }
+    return asked;
+  }
+
+  absl::Status TakeOverUnit(std::size_t index, std::size_t unit, int turn,
                             PreparedCell& cell) const {
-    for (std::size_t place : units_[unit]) {
-      const Key key = {static_cast<std::uint32_t>(index),
-                       static_cast<std::uint32_t>(NumberAt(place, turn))};
+    for (const std::size_t place : units_[unit]) {
+      const RecordKey key = {static_cast<std::uint32_t>(index),
+                             static_cast<std::uint32_t>(schedule_.NumberAt(
+                                 PromptAt(place).number, turn))};
       BANYAN_RETURN_IF_ERROR(TakeOver(cell, *Find(key)));
     }
     return absl::OkStatus();
   }
 
-  // What the cell's earlier turns taught it, those of `unit` too that are
-  // known.
-  absl::Status TakeOverBefore(std::size_t unit, std::size_t index,
-                              PreparedCell& cell) const {
-    for (std::size_t before = 0; before <= unit; ++before)
-      for (int turn = 0; turn < PromptAt(units_[before].front()).turns();
-           ++turn)
-        if (Find(KeyAt(index, before, turn)) != nullptr)
-          BANYAN_RETURN_IF_ERROR(TakeOverUnit(before, turn, index, cell));
+  // What the cell's earlier turns taught it, those of the step's unit too that
+  // are known.
+  absl::Status TakeOverBefore(const Step& step, PreparedCell& cell) const {
+    for (std::size_t unit = 0; unit <= step.unit; ++unit)
+      for (int turn = 0; turn < PromptAt(units_[unit].front()).turns(); ++turn)
+        if (Find(schedule_.KeyAt(step.cell, unit, turn)) != nullptr)
+          BANYAN_RETURN_IF_ERROR(TakeOverUnit(step.cell, unit, turn, cell));
     return absl::OkStatus();
   }
 
-  absl::Status Write(const Turn& turn, std::size_t index,
+  absl::Status Write(const Step& step,
                      std::vector<records::PromptRecord>& records) {
-    std::size_t order = turn.order;
-    const std::uint32_t batch =
-        units_.size() < task_.run.prompts.size() ? turn.unit + 1 : 0;
+    std::size_t order = step.order;
+    const auto batch = static_cast<std::uint32_t>(
+        units_.size() < task_.run.prompts.size() ? step.unit + 1 : 0);
     for (records::PromptRecord& record : records) {
-      record.set_cell(static_cast<std::uint32_t>(index));
+      record.set_cell(static_cast<std::uint32_t>(step.cell));
       record.set_order(static_cast<std::uint32_t>(order++));
       record.set_batch(batch);
       if (batch > 0)
         record.set_batch_prompts(static_cast<std::uint32_t>(records.size()));
       if (task_.file.writer != nullptr)
         BANYAN_RETURN_IF_ERROR(task_.file.writer->Append(record));
-      const PreparedCell& cell = task_.run.cells[index];
+      const PreparedCell& cell = task_.run.cells[step.cell];
       if (cell.carries_state && cell.open) {
         written_.push_back(record);
         done_[{record.cell(), record.prompt()}] = &written_.back();
       }
-      sink_(record, static_cast<int>(++count_), static_cast<int>(all_));
+      sink_(record, ++count_, schedule_.records());
     }
     return absl::OkStatus();
   }
 
   const RunTask& task_;
   RunSink sink_;
-  Share share_;
-  std::vector<std::vector<std::size_t>> units_;
+  std::vector<std::vector<std::size_t>> units_;  // places of prompts
+  Schedule schedule_;
   Known done_;       // in the run's own file
   Known elsewhere_;  // in files of other machines
+  // What each cell answered to the turns before, of the chat at hand.
+  std::vector<std::vector<std::string>> answers_;
   // Of cells that are opened anew for each turn and learn from the turns
   // before.
   std::list<records::PromptRecord> written_;
-  std::size_t count_ = 0;
-  std::size_t all_ = 0;
+  int count_ = 0;
 };
 
 }  // namespace
