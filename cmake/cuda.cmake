@@ -48,10 +48,15 @@ file(STRINGS cmake/nvcc_options.txt BANYAN_NVCC_OPTIONS REGEX "^-")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
              cmake/nvcc_options.txt)
 
-# banyan_cuda(TARGET a_cuda.cu ...): compiles them for GPUs, as part of a library.
+# banyan_cuda(TARGET a_cuda.cu ...): compiles them for GPUs, as part of a library, whose
+# other files are compiled as they are without them.
 function(banyan_cuda target)
-  target_sources(${target} PRIVATE ${ARGN})
-  target_compile_options(
-    ${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:${BANYAN_NVCC_OPTIONS}>")
-  target_link_libraries(${target} PRIVATE CUDA::cudart_static)
+  add_library(${target}_cuda OBJECT ${ARGN})
+  target_include_directories(${target}_cuda PRIVATE ${PROJECT_SOURCE_DIR})
+  set_target_properties(${target}_cuda PROPERTIES CUDA_STANDARD 20
+                                                  CUDA_STANDARD_REQUIRED ON)
+  target_compile_options(${target}_cuda PRIVATE ${BANYAN_NVCC_OPTIONS})
+  target_link_libraries(${target}_cuda PRIVATE CUDA::cudart_static)
+  target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_cuda>)
+  target_link_libraries(${target} INTERFACE $<LINK_ONLY:CUDA::cudart_static>)
 endfunction()
