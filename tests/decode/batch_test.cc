@@ -203,9 +203,9 @@ TEST(Batch, TellsTimesOfPrefillsAndRoundsAlone) {
 }
 
 // Passes its calls on, and counts them.
-class Counted : public Model {
+class CountedModel : public Model {
  public:
-  explicit Counted(std::shared_ptr<TableModel> model)
+  explicit CountedModel(std::shared_ptr<TableModel> model)
       : Model(model->shape()), model_(std::move(model)) {}
 
   std::unique_ptr<Session> NewSession() const override {
@@ -235,8 +235,8 @@ std::size_t Sum(const std::vector<std::size_t>& numbers) {
 }
 
 TEST(Batch, SharesThePassesOfTargetAndDrafters) {
-  const Counted target(Toy({.vocab_size = kVocab}));
-  const auto draft = std::make_shared<Counted>(Drafting(1));
+  const CountedModel target(Toy({.vocab_size = kVocab}));
+  const auto draft = std::make_shared<CountedModel>(Drafting(1));
   std::vector<Trunk> trunks;
   trunks.push_back(TrunkOf(std::make_unique<SmallModel>(draft, SamplingRule()),
                            "expansion {branching: [2, 2, 1]}"));

@@ -21,10 +21,10 @@ struct AskedSoFar {
 };
 
 // `ahead`: whether it may be asked ahead, if the other one may.
-class Counted : public Decorated {
+class AskCounter : public Decorated {
  public:
-  Counted(std::unique_ptr<Drafter> inner, std::shared_ptr<AskedSoFar> asked,
-          bool ahead = true)
+  AskCounter(std::unique_ptr<Drafter> inner, std::shared_ptr<AskedSoFar> asked,
+             bool ahead = true)
       : Decorated(TraitsOf(*inner, ahead), std::move(inner)),
         asked_(std::move(asked)) {}
 

@@ -79,7 +79,7 @@ struct Tried {
 
 Tried Alone() {
   auto asked = std::make_shared<AskedSoFar>();
-  return {asked, Solo(std::make_unique<Counted>(ModelOf(kUpper), asked))};
+  return {asked, Solo(std::make_unique<AskCounter>(ModelOf(kUpper), asked))};
 }
 
 // The same, drafted for by `lower`.
@@ -87,7 +87,7 @@ Tried Above(std::unique_ptr<Drafter> lower,
             const CascadeOptions& options = {}) {
   auto asked = std::make_shared<AskedSoFar>();
   return {asked,
-          Solo(CascadeOf(std::make_unique<Counted>(ModelOf(kUpper), asked),
+          Solo(CascadeOf(std::make_unique<AskCounter>(ModelOf(kUpper), asked),
                          std::move(lower), options))};
 }
 
@@ -213,8 +213,8 @@ TEST(Cascade, AGuessThatIsRightSavesItsPass) {
 TEST(Cascade, SequencesSharePassesOfBothDrafters) {
   const auto policy = PolicyOf("expansion {branching: [2, 1, 1, 1]}");
   auto lower_asked = std::make_shared<AskedSoFar>();
-  Tried cascade =
-      Above(std::make_unique<Counted>(ModelOf(6), lower_asked), {.ahead = 2});
+  Tried cascade = Above(std::make_unique<AskCounter>(ModelOf(6), lower_asked),
+                        {.ahead = 2});
   std::vector<std::unique_ptr<Solo>> own;
   std::vector<Context> contexts;
   std::vector<Solo*> drafters;
@@ -250,7 +250,7 @@ TEST(Cascade, NobodyIsAskedBehindWhatHeHolds) {
         std::vector<std::unique_ptr<Drafter>> parts;
         for (const auto& [limit, count] :
              {std::pair(upper, asked), std::pair(lower, lower_asked)})
-          parts.push_back(std::make_unique<Counted>(
+          parts.push_back(std::make_unique<AskCounter>(
               std::make_unique<SmallModel>(
                   Limited(Toy({.vocab_size = kVocab, .seed = kUpper}), limit),
                   Rule()),

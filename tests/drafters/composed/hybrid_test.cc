@@ -84,7 +84,7 @@ class HybridTest : public testing::Test {
   std::unique_ptr<Solo> Make(HybridOptions options) {
     std::vector<std::unique_ptr<Drafter>> parts;
     for (std::size_t i = 0; i < told_.size(); ++i)
-      parts.push_back(std::make_unique<Counted>(
+      parts.push_back(std::make_unique<AskCounter>(
           std::make_unique<Promising>(static_cast<TokenId>(i), &told_[i]),
           asked_));
     if (options.depths.empty()) options.depths.resize(parts.size());

@@ -35,7 +35,7 @@ class OrElseTest : public testing::Test {
     std::vector<std::unique_ptr<Drafter>> parts;
     parts.push_back(MustBuild("sam {threshold: 2}"));
     parts.push_back(
-        std::make_unique<Counted>(MustBuild("copy {min_match: 1}"), asked_));
+        std::make_unique<AskCounter>(MustBuild("copy {min_match: 1}"), asked_));
     return Solo(
         std::make_unique<OrElse>(InnerDrafters(std::move(parts)), depth));
   }

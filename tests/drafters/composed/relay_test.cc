@@ -59,7 +59,7 @@ struct Relayed {
       std::shared_ptr<TableModel> model = ModelOf(static_cast<int>(part));
       if (!limits.empty()) model = Limited(model, limits[part]);
       asked[part] = std::make_shared<AskedSoFar>();
-      parts.push_back(std::make_unique<Counted>(
+      parts.push_back(std::make_unique<AskCounter>(
           std::make_unique<SmallModel>(model, Rule()), asked[part], ahead));
     }
     drafter = std::make_unique<Solo>(
