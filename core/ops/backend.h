@@ -51,6 +51,9 @@ struct BackendFacts {
   // Whether keys, values, and what bfloat16s are multiplied by, are rounded to
   // bfloat16.
   bool rounds_to_bf16 = false;
+  // Whether it reads weights and computes, which an outline (devices.h) does
+  // not.
+  bool computes = true;
   // Whether it keeps the promise of DeviceOps: a row depends on that row alone.
   bool faithful = true;
   GpuFacts gpu;      // that computes; its name is empty if none does

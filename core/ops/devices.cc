@@ -56,7 +56,11 @@ class OutlineBackend : public Backend {
   OutlineBackend(std::shared_ptr<Backend> device, std::size_t* in_memory)
       : device_(std::move(device)), in_memory_(in_memory) {}
 
-  BackendFacts facts() const override { return device_->facts(); }
+  BackendFacts facts() const override {
+    BackendFacts facts = device_->facts();
+    facts.computes = false;
+    return facts;
+  }
   std::string description() const override { return device_->description(); }
   absl::Status Finish() override { return absl::OkStatus(); }
   absl::StatusOr<std::unique_ptr<Gauge>> NewGauge(std::size_t bytes,

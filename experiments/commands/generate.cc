@@ -134,8 +134,10 @@ struct Generator {
 };
 
 // What the user is told before the first text.
-void TellBefore(const Generator& generator, const InputTokens& prompt) {
+absl::Status TellBefore(const Generator& generator) {
   const GenerateOptions& options = generator.options;
+  BANYAN_ASSIGN_OR_RETURN(const InputTokens prompt,
+                          ReadTokens(generator.input, generator.model(), {}));
   if (!prompt.warning.empty()) PrintWarning(prompt.warning);
   const int longest =
       static_cast<int>(prompt.ids.size()) + options.max_new_tokens;
@@ -146,6 +148,7 @@ void TellBefore(const Generator& generator, const InputTokens& prompt) {
   const Method& method = generator.loaded.decoder->method();
   if (!options.json && Colours(options.color) && !method.trunks.empty())
     std::cerr << Legend(!generator.is_chat()) << "\n";
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Generation> GenerateOne(const Generator& generator,
@@ -208,10 +211,7 @@ absl::StatusOr<Turns> GenerateTurns(const Generator& generator,
     BANYAN_ASSIGN_OR_RETURN(
         InputTokens prompt,
         ReadTokens(generator.input, generator.model(), answers));
-    const bool is_first = turns.texts.empty();
-    if (is_first && is_shown && &decoder == generator.loaded.decoder.get())
-      TellBefore(generator, prompt);
-    if (!is_first && is_shown) std::cout << "\n";
+    if (!turns.texts.empty() && is_shown) std::cout << "\n";
     turns.chat = prompt.chat;
     BANYAN_ASSIGN_OR_RETURN(
         Generation turn,
@@ -229,6 +229,7 @@ absl::StatusOr<Turns> GenerateTurns(const Generator& generator,
 }
 
 absl::Status GenerateAll(const Generator& generator) {
+  BANYAN_RETURN_IF_ERROR(TellBefore(generator));
   Decoder& decoder = *generator.loaded.decoder;
   const bool is_json = generator.options.json;
   BANYAN_ASSIGN_OR_RETURN(
@@ -279,6 +280,7 @@ constexpr double kRepeatMs = 4000;
 constexpr int kMostPairs = 5;
 
 absl::Status CompareWithPlain(const Generator& generator) {
+  BANYAN_RETURN_IF_ERROR(TellBefore(generator));
   Decoder& decoder = *generator.loaded.decoder;
   const std::string name = generator.method_name();
   const bool is_json = generator.options.json;

@@ -158,9 +158,9 @@ absl::Status CheckRoom(const Checkpoint& checkpoint, WeightFormat format,
   const std::uint64_t bytes = bytes_in(format);
   if (bytes <= free) return absl::OkStatus();
   const SteadyClock clock;
-  const auto gauge = backend.NewGauge(kGaugeSize, clock);
-  if (!gauge.ok()) return absl::OkStatus();
-  const absl::StatusOr<double> bandwidth = (*gauge)->ReadBandwidth();
+  absl::StatusOr<double> bandwidth = absl::UnimplementedError("no gauge");
+  if (const auto gauge = backend.NewGauge(kGaugeSize, clock); gauge.ok())
+    bandwidth = (*gauge)->ReadBandwidth();
   std::string message = absl::StrFormat(
       "%s: the weights take %s in %s, and %s of memory are free",
       checkpoint.directory(), Gigabytes(bytes), Name(format), Gigabytes(free));
@@ -210,7 +210,7 @@ absl::StatusOr<LoadedModel> LoadModel(const ModelSpec& spec,
                     .copies = FindFormat(spec.copies)};
   } else if (const auto free = FreeMemory();
              free.has_value() && resident == nullptr && ranks == nullptr &&
-             backend->facts().device == "cpu") {
+             backend->facts().device == "cpu" && backend->facts().computes) {
     BANYAN_RETURN_IF_ERROR(
         CheckRoom(*checkpoint, options.format, *free, *backend));
   }

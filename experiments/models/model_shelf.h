@@ -52,7 +52,7 @@ absl::Status RequireModel(const std::string& path);
 
 // Fails unless the weights in this format fit into `free` bytes: with what they
 // take, what a token would at least take, and the formats and commands that
-// help. A backend that reads no weights lets all pass.
+// help.
 absl::Status CheckRoom(const Checkpoint& checkpoint, WeightFormat format,
                        std::uint64_t free, Backend& backend);
 

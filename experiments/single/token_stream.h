@@ -1,7 +1,7 @@
 // TokenStream: a text as it is generated, in colours that tell where each token
 // came from.
 //
-// TokenText shows a token in a table.
+// ShownToken() is a token as tables have it.
 #ifndef BANYAN_EXPERIMENTS_SINGLE_TOKEN_STREAM_H_
 #define BANYAN_EXPERIMENTS_SINGLE_TOKEN_STREAM_H_
 

@@ -50,7 +50,7 @@ MAY_USE = {
     "decode": METHOD - {"decode"},
     "configs/loader": {"core/base"},
     "experiments/records": {"core/base"},
-    "experiments/plan": METHOD | {"configs/loader", "core/json",
+    "experiments/plan": METHOD | {"configs/loader", "core/gguf", "core/json",
                                    "core/tokenizer"},
     "experiments/metrics": {"experiments/records", "core/random", "core/base"},
     "experiments/report": {"experiments/metrics", "experiments/plan",
@@ -58,7 +58,7 @@ MAY_USE = {
                            "core/json", "core/tokenizer", "core/text",
                            "core/base"},
     "experiments/models": (METHOD - {"verifiers", "core/random"}) | {
-        "experiments/plan", "configs/loader", "core/checkpoint", "core/gguf",
+        "experiments/plan", "configs/loader", "core/checkpoint", "core/device", "core/gguf",
         "core/pack", "core/ops", "core/device/ranks", "core/tokenizer",
         "core/transformer"},
     "experiments/single": (METHOD - {"verifiers"}) | {
@@ -75,10 +75,11 @@ MAY_USE = {
     "experiments/commands": METHOD | ROOMS | {
         "configs/loader", "core/checkpoint", "core/gguf", "core/json",
         "core/tokenizer", "core/text", "core/ops", "core/device/ranks"},
+    "experiments/dist": set(),
     "experiments": {"experiments/commands"},
 }
 MAY_USE["examples"] = {
-    "experiments/commands", "experiments/models", "configs/loader", "drafters",
+    "experiments/commands", "experiments/models", "experiments/plan", "configs/loader", "drafters",
     "verifiers", "tree", "core/ops", "core/random", "core/prob", "core/base"}
 MAY_USE["tests"] = set(MAY_USE)
 

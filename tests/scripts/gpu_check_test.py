@@ -80,7 +80,7 @@ class GpuCheckTest(unittest.TestCase):
         self.program('echo "on $BANYAN_TEST_DEVICE"')
         told = self.check("rounds", BANYAN_CHECK_DEVICE="emulated_gpu")
         self.assertEqual(told.returncode, 0, told.stderr)
-        self.assertIn("on host", told.stdout)
+        self.assertIn("on emulated_gpu", told.stdout)
         self.assertEqual(self.status("rounds"), "ok")
 
     def test_steps_run_with_the_program_on_this_processor(self):
@@ -97,7 +97,7 @@ class GpuCheckTest(unittest.TestCase):
         self.assertIn(f"{3 * methods} texts are plain decoding's, 0 are not",
                       told.stdout)
         for drafter in ("draft-1", "draft-2", "eagle3"):
-            self.assertIn(f"{drafter}, a chain of 9: banyan: 256 tokens",
+            self.assertIn(f"{drafter}, a chain of 9: banyan: text: 256 tokens",
                           told.stdout)
 
     def test_ops_that_no_gpu_ran_are_no_success(self):

@@ -38,7 +38,7 @@ struct HostDevice::Graph : CudaGraph {
 };
 
 HostDevice::HostDevice(const HostDeviceOptions& options)
-    : facts_({.name = "host device", .memory_bytes = options.memory_bytes}),
+    : facts_({.name = "emulated_gpu", .memory_bytes = options.memory_bytes}),
       block_(options.seed),
       most_launches_(options.launches) {}
 

@@ -75,7 +75,7 @@ TEST(Room, IsAskedBeforeWeightsAreLoaded) {
       EXPECT_THAT(std::string(none.message()),
                   AllOf(HasSubstr(absl::StrCat(checkpoint.directory(),
                                                ": weights as ", Name(format))),
-                        HasSubstr(" MB on host device, which has "),
+                        HasSubstr(" MB on emulated_gpu, which has "),
                         HasSubstr(" MB free of ")));
       ++refused;
     }

@@ -114,7 +114,7 @@ TEST_F(LostDevice, LeavesWhatWasRecordedAndARunThatGoesOn) {
   const absl::Status lost = RunOn(folder, 600);
   EXPECT_THAT(std::string(lost.message()),
               AllOf(HasSubstr("cell "), HasSubstr(", prompt p"),
-                    HasSubstr("host device: kernel "),
+                    HasSubstr("emulated_gpu: kernel "),
                     HasSubstr("the device is lost")));
   const std::vector<std::string> some = Recorded(folder);
   EXPECT_GT(some.size(), 0U);

@@ -280,7 +280,7 @@ TEST_F(HostDeviceFault, TheDeviceIsLost) {
     EXPECT_EQ(status.ok(), launches <= 2);
     if (status.ok()) continue;
     EXPECT_EQ(status.message(),
-              "host device: kernel free_hand: the device is lost, as was "
+              "emulated_gpu: kernel free_hand: the device is lost, as was "
               "asked for after 2 launches");
   }
 }
