@@ -87,7 +87,8 @@ class Project {
   void StandInForSmolLm2() const {
     const std::string empty = root() / "build/models/empty";
     MakeEmptySmolLm2(empty);
-    for (const char* file : {"models/smollm2.yaml", "costs/smollm2.yaml"}) {
+    for (const char* file : {"models/smollm2.yaml", "costs/smollm2.yaml",
+                             "methods_smollm2.yaml"}) {
       const std::string path = configs() / file;
       std::string text = FileText(path);
       ASSERT_GT(absl::StrReplaceAll(
@@ -252,7 +253,7 @@ TEST(ConfigFiles, AreReadAsTheProgramReadsThem) {
     EXPECT_TRUE(status.ok()) << name << ": " << status;
     if (status.ok()) tally.Count(CaseResult::kProven);
   }
-  ExpectCounts(tally, kSanitized ? 44 : 176);
+  ExpectCounts(tally, kSanitized ? 45 : 177);
 }
 
 TEST(ConfigFiles, TheTwoExperimentsOnSmolLm2HaveTheSameMethods) {
