@@ -73,7 +73,7 @@ MAY_USE = {
         "configs/loader", "core/checkpoint", "core/gguf", "core/pack",
         "core/json", "core/ops", "core/device/ranks"},
     "experiments/commands": METHOD | ROOMS | {
-        "configs/loader", "core/checkpoint", "core/gguf", "core/json",
+        "experiments/dist", "configs/loader", "core/checkpoint", "core/gguf", "core/json",
         "core/tokenizer", "core/text", "core/ops", "core/device/ranks"},
     "experiments/dist": set(),
     "experiments": {"experiments/commands"},
