@@ -95,13 +95,13 @@ echo "$@" >>"$0.called"
         self.assertIn("generate --model models/pycode-target", command)
         self.assertIn("without SmolLM2", done.stdout)
 
-    def test_hello_is_by_the_fastest_preset_as_measured(self):
+    def test_hello_is_by_one_of_the_fastest_presets_as_measured(self):
         text = (PROJECT / "scripts/run").read_text()
         method, = re.findall(r"local of=\$model method=(\w+)", text)
         measured = json.loads((PROJECT / "configs/measured_presets.json").read_text())
         of_smollm2 = measured["SmolLM2-135M-Instruct.Q4_1.gguf"]
-        self.assertEqual(method, max(of_smollm2,
-                                     key=lambda name: of_smollm2[name]["speedup"]))
+        fastest = max(numbers["speedup"] for numbers in of_smollm2.values())
+        self.assertGreater(of_smollm2[method]["speedup"], max(1, .9 * fastest))
 
     def models_made(self):
         return (self.root / "scripts/models.called").read_text().split()
