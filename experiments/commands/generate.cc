@@ -279,6 +279,16 @@ bool HaveSameIds(const Turns& a, const Turns& b) {
 constexpr double kRepeatMs = 4000;
 constexpr int kMostPairs = 5;
 
+// Returns 1 for a method that carries what it learnt to the next text, for it
+// would know this one by then; and where several ranks share the target, whose
+// clocks would not stop at the same pair.
+int MostPairs(const Method& method) {
+  const bool carries = std::any_of(
+      method.trunks.begin(), method.trunks.end(),
+      [](const Trunk& trunk) { return trunk.drafter->carried() != nullptr; });
+  return carries || HowLaunched().ranks > 1 ? 1 : kMostPairs;
+}
+
 absl::Status CompareWithPlain(const Generator& generator) {
   BANYAN_RETURN_IF_ERROR(TellBefore(generator));
   Decoder& decoder = *generator.loaded.decoder;
@@ -298,7 +308,8 @@ absl::Status CompareWithPlain(const Generator& generator) {
   double plain_ms = RoundsMs(plain_turns);
   double method_ms = RoundsMs(turns);
   int pairs = 1;
-  while (pairs < kMostPairs && plain_ms + method_ms < kRepeatMs) {
+  const int most = MostPairs(decoder.method());
+  while (pairs < most && plain_ms + method_ms < kRepeatMs) {
     // Whoever came last begins, so that a drift of the machine's speed cancels.
     const bool plain_first = pairs % 2 == 0;
     for (const bool is_plain : {plain_first, !plain_first}) {

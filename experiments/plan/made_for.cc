@@ -169,7 +169,7 @@ absl::Status DrafterFinder::Fit(const std::string& directory,
     const MadeFor& target = Target(directory);
     if (Fits(*own, target)) continue;
     std::vector<FoundDrafter> found =
-        DraftersIn(fs::path(directory).parent_path());
+        DraftersIn((fs::path(directory) / "..").lexically_normal());
     for (FoundDrafter& shipped : DraftersIn(named.parent_path()))
       found.push_back(std::move(shipped));
     const auto fit =

@@ -273,6 +273,19 @@ TEST(Generate, ComparesWithPlainDecoding) {
                    json.at("tokens_per_target_pass").get<double>());
 }
 
+// The second time it would know the text.
+TEST(Generate, ComparesOnceWithAMethodThatLearns) {
+  const auto pairs = [](const std::string& method) {
+    return RunForJson(std::string(kFive) +
+                      "--temperature 0 --compare --json --method " + method)
+        .at("comparison")
+        .at("pairs")
+        .get<int>();
+  };
+  EXPECT_EQ(pairs("suffix_warm"), 1);
+  EXPECT_GT(pairs("suffix"), 1);
+}
+
 TEST(Generate, ComparesDrawsOfOneDistribution) {
   EXPECT_THAT(
       RunProgram(std::string(kFive) + "--compare --method specinfer_2").out,
