@@ -1,5 +1,13 @@
 # The helpers every folder uses.
 
+# banyan_together(TARGET): its sources are compiled BANYAN_TOGETHER at a time.
+function(banyan_together target)
+  if(BANYAN_TOGETHER GREATER 1)
+    set_target_properties(${target} PROPERTIES
+      UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${BANYAN_TOGETHER})
+  endif()
+endfunction()
+
 # banyan_library(NAME FOLDERS . sub SOURCES made.cc DEPS x y): one static library
 # of every .cc in FOLDERS, which are relative to the calling folder, so that a new
 # file needs no line; SOURCES are files that stand elsewhere. Exported as
@@ -8,7 +16,7 @@
 # contracts, is passed on to its users. PRECOMPILED names other headers than
 # banyan_common's (cmake/precompile.cmake).
 function(banyan_library name)
-  cmake_parse_arguments(ARG "" "PRECOMPILED" "FOLDERS;SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "SEPARATE" "PRECOMPILED" "FOLDERS;SOURCES;DEPS" ${ARGN})
   if(NOT ARG_PRECOMPILED)
     set(ARG_PRECOMPILED banyan_common)
   endif()
@@ -31,6 +39,9 @@ function(banyan_library name)
   target_link_libraries(banyan_${name} PUBLIC ${abseil} PRIVATE ${ARG_DEPS}
                         $<BUILD_INTERFACE:banyan_warnings>)
   banyan_precompile(banyan_${name} ${ARG_PRECOMPILED})
+  if(NOT ARG_SEPARATE)
+    banyan_together(banyan_${name})
+  endif()
   set_target_properties(banyan_${name} PROPERTIES EXPORT_NAME ${name})
   # What cmake/install.cmake installs, and the packages that asks for.
   set_property(GLOBAL APPEND PROPERTY BANYAN_LIBRARIES banyan_${name})
@@ -59,7 +70,7 @@ endfunction()
 # CTest gives its tests the labels, joined by + (discovered tests take one alone), and
 # the target l_tests builds the programs of each.
 function(banyan_test name)
-  cmake_parse_arguments(ARG "COMPUTES" "" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "COMPUTES;SEPARATE" "" "SOURCES;DEPS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE banyan_warnings ${ARG_DEPS}
                                         GTest::gmock_main)
@@ -67,6 +78,9 @@ function(banyan_test name)
     banyan_precompile(${name} banyan_common)
   else()
     banyan_precompile(${name} banyan_common_tests)
+  endif()
+  if(NOT ARG_SEPARATE)
+    banyan_together(${name})
   endif()
   set(properties "")
   if(ARG_LABELS)

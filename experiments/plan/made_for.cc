@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 24;
+constexpr std::size_t kMostCardBytes = std::size_t{1} << 24;
 constexpr absl::string_view kKeys[] = {"drafter", "target", "tokenizer",
                                        "hidden_size", "layers"};
 
@@ -113,7 +113,8 @@ absl::Status NoneFits(const NamedModel& model, const std::string& drafter,
 
 absl::StatusOr<MadeFor> ReadMadeFor(const std::string& folder) {
   const std::string path = (fs::path(folder) / kMadeForFile).string();
-  BANYAN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostBytes));
+  BANYAN_ASSIGN_OR_RETURN(const std::string text,
+                          ReadFile(path, kMostCardBytes));
   BANYAN_ASSIGN_OR_RETURN(const JsonTree tree, JsonTree::Parse(text, path));
   const JsonAt root = tree.root();
   BANYAN_RETURN_IF_ERROR(root.HasOnly(kKeys));
@@ -143,7 +144,7 @@ const MadeFor& DrafterFinder::Target(const std::string& directory) {
   target.target = FolderName(directory);
   // What cannot be read is told where the target is opened.
   const absl::StatusOr<std::string> text =
-      ReadModelText(directory, "config.json", kMostBytes);
+      ReadModelText(directory, "config.json", kMostCardBytes);
   if (!text.ok()) return target;
   if (const absl::StatusOr<JsonTree> config = JsonTree::Parse(*text, directory);
       config.ok()) {

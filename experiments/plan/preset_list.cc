@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+constexpr std::size_t kMostPresetBytes = std::size_t{1} << 20;
 constexpr char kMeasured[] = "configs/measured_presets.json";
 
 // The lines of the comment that opens a file, as one text.
@@ -73,7 +73,7 @@ absl::StatusOr<MeasuredPreset> ReadMeasured(const std::string& target,
 // Adds the numbers of the file that scripts/methods writes; without it, none.
 absl::Status AddMeasured(std::vector<PresetFacts>& presets) {
   const std::string path = (fs::path(HomeFolder()) / kMeasured).string();
-  const absl::StatusOr<std::string> text = ReadFile(path, kMostBytes);
+  const absl::StatusOr<std::string> text = ReadFile(path, kMostPresetBytes);
   if (absl::IsNotFound(text.status())) return absl::OkStatus();
   BANYAN_RETURN_IF_ERROR(text.status());
   BANYAN_ASSIGN_OR_RETURN(const JsonTree tree, JsonTree::Parse(*text, path));
@@ -99,7 +99,7 @@ absl::StatusOr<std::vector<PresetFacts>> ListPresets() {
     preset.name = name;
     preset.file = (fs::path(PresetFolder()) / (name + ".yaml")).string();
     BANYAN_ASSIGN_OR_RETURN(const std::string text,
-                            ReadFile(preset.file, kMostBytes));
+                            ReadFile(preset.file, kMostPresetBytes));
     preset.sentence = OpeningComment(text);
     BANYAN_ASSIGN_OR_RETURN(const Params file, LoadYamlFile(preset.file));
     for (const NamedModel& model : ReadMethodSpec(file).models) {

@@ -18,7 +18,7 @@ namespace banyan {
 
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+constexpr std::size_t kMostWorkloadBytes = std::size_t{1} << 30;
 constexpr std::size_t kMostErrors = 20;
 
 // The text of a key that a line may have, "" if it has not; numbers are written
@@ -99,7 +99,8 @@ absl::StatusOr<WorkloadPrompt> FromLine(absl::string_view text,
 }  // namespace
 
 absl::StatusOr<Workload> ReadWorkload(const std::string& path) {
-  BANYAN_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kMostBytes));
+  BANYAN_ASSIGN_OR_RETURN(const std::string bytes,
+                          ReadFile(path, kMostWorkloadBytes));
   Workload workload = {.path = path,
                        .hash = absl::StrFormat("%016x", Fnv1a(bytes)),
                        .prompts = {}};

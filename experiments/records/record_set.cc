@@ -64,7 +64,7 @@ absl::Status ReadFolder(const std::string& folder, RecordSet& set) {
   return absl::OkStatus();
 }
 
-absl::Status ReadFiles(const std::vector<std::string>& paths, RecordSet& set) {
+absl::Status ReadPaths(const std::vector<std::string>& paths, RecordSet& set) {
   for (const std::string& path : paths) {
     std::error_code ignored;  // reading the file will say what is wrong
     if (fs::is_directory(path, ignored)) {
@@ -413,7 +413,7 @@ const CellRecords* RecordSet::Find(const CellRecords& cell,
 absl::StatusOr<RecordSet> ReadRecordSet(const std::vector<std::string>& paths,
                                         bool mixed) {
   RecordSet set;
-  BANYAN_RETURN_IF_ERROR(ReadFiles(paths, set));
+  BANYAN_RETURN_IF_ERROR(ReadPaths(paths, set));
   for (const RecordFile& file : set.files)
     if (file.torn_bytes > 0)
       set.warnings.push_back(

@@ -67,8 +67,8 @@ JsonValue Choice(const CellRecords& cell, const Turns& turns,
   return choice;
 }
 
-JsonValue AnswerRow(const CellRecords& cell, const Turns& turns,
-                    TokenTexts& texts) {
+JsonValue AnswerJson(const CellRecords& cell, const Turns& turns,
+                     TokenTexts& texts) {
   const records::PromptRecord& first = *turns.front();
   return {{"question_id", QuestionId(first.id())},
           {"category", first.kind()},
@@ -129,7 +129,7 @@ absl::Status ExportSpecBench(const RecordSet& set, TokenTexts& texts,
                              std::ostream& out) {
   for (const CellRecords& cell : set.cells)
     for (const Turns& turns : Questions(cell))
-      out << AnswerRow(cell, turns, texts).Text() << "\n";
+      out << AnswerJson(cell, turns, texts).Text() << "\n";
   return Written(out);
 }
 

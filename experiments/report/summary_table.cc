@@ -56,8 +56,8 @@ const KeyedEstimates& Estimates(const SummaryRow& row, const Column& column) {
 }
 
 // The keys that any cell has, in their order.
-std::set<std::string, KeyLess> Keys(const Summary& summary,
-                                    const Column& column) {
+std::set<std::string, KeyLess> KeysOf(const Summary& summary,
+                                      const Column& column) {
   std::set<std::string, KeyLess> keys;
   for (const SummaryGroup& group : summary.groups)
     for (const SummaryRow& row : group.rows)
@@ -77,7 +77,7 @@ bool ShowsDifference(const MetricRow& metric) {
          ShowsInterval(metric);
 }
 
-std::vector<Column> Columns(const Summary& summary, Detail detail) {
+std::vector<Column> ColumnsOf(const Summary& summary, Detail detail) {
   std::vector<Column> columns;
   for (const bool difference : {false, true})
     for (std::size_t i = 0; i < summary.metrics.size(); ++i) {
@@ -87,7 +87,7 @@ std::vector<Column> Columns(const Summary& summary, Detail detail) {
       Column column = {.metric = i, .difference = difference};
       column.interval = difference || detail == Detail::kFull ||
                         ShowsInterval(*summary.metrics[i]);
-      for (const std::string& key : Keys(summary, column)) {
+      for (const std::string& key : KeysOf(summary, column)) {
         column.key = key;
         columns.push_back(column);
       }
@@ -208,7 +208,7 @@ std::vector<std::string> DefaultMetrics(const StatedCosts* costs) {
 }
 
 Table MakeTable(const Summary& summary, Detail detail) {
-  const std::vector<Column> columns = Columns(summary, detail);
+  const std::vector<Column> columns = ColumnsOf(summary, detail);
   Table table = {.header = {"cell", "", "prompts"}, .text_columns = 2};
   for (const Column& column : columns)
     table.header.push_back(Title(*summary.metrics[column.metric], column));

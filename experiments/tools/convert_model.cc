@@ -19,7 +19,7 @@
 namespace banyan {
 namespace {
 
-constexpr std::size_t kMaxTextBytes = std::size_t{1} << 28;
+constexpr std::size_t kMostConvertedText = std::size_t{1} << 28;
 constexpr int kRows = 1024;  // at a time
 
 struct WrittenTensor {
@@ -27,8 +27,8 @@ struct WrittenTensor {
   const StoredTensor* stored;
 };
 
-absl::StatusOr<std::vector<WrittenTensor>> Plan(const Checkpoint& checkpoint,
-                                                std::optional<DType> matrices) {
+absl::StatusOr<std::vector<WrittenTensor>> PlanTensors(
+    const Checkpoint& checkpoint, std::optional<DType> matrices) {
   std::vector<WrittenTensor> all;
   for (const std::string& name : checkpoint.tensor_names()) {
     const StoredTensor& stored = *checkpoint.Find(name);
@@ -118,7 +118,7 @@ absl::Status WriteTexts(const Checkpoint& checkpoint, OutputFolder& folder) {
        {"tokenizer.json", "tokenizer_config.json", "generation_config.json",
         "chat_template.jinja", "config.json"}) {
     const absl::StatusOr<std::string> text =
-        ReadModelText(checkpoint.directory(), name, kMaxTextBytes);
+        ReadModelText(checkpoint.directory(), name, kMostConvertedText);
     if (absl::IsNotFound(text.status())) continue;
     BANYAN_RETURN_IF_ERROR(text.status());
     BANYAN_RETURN_IF_ERROR(folder.Write(name, *text));
@@ -133,7 +133,7 @@ absl::StatusOr<ConvertedModel> ConvertModel(const Checkpoint& checkpoint,
                                             OutputFolder& folder,
                                             ConvertProgress progress) {
   BANYAN_ASSIGN_OR_RETURN(const std::vector<WrittenTensor> tensors,
-                          Plan(checkpoint, matrices));
+                          PlanTensors(checkpoint, matrices));
   ConvertedModel done = {
       .source_format = checkpoint.architecture().source_format,
       .tensors = static_cast<std::int64_t>(tensors.size())};

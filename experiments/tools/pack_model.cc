@@ -20,7 +20,7 @@
 namespace banyan {
 namespace {
 
-constexpr std::size_t kMaxTextBytes = std::size_t{1} << 28;
+constexpr std::size_t kMostPackedText = std::size_t{1} << 28;
 // An unfinished file begins with the same bytes as a finished one but for these
 // and checksums: zeros stand for the header's own, for the vectors', and for
 // that of every extent that was not synced.
@@ -30,15 +30,15 @@ constexpr std::size_t kMaxTextBytes = std::size_t{1} << 28;
 // header and of the extents reached the disk, nor in which order: half a
 // checksum, a checksum without its extent and bytes that were damaged since
 // cost an extent's work, and no more.
-constexpr absl::string_view kUnfinished = "BANYANp.";
+constexpr absl::string_view kUnfinishedPack = "BANYANp.";
 constexpr std::size_t kHeaderChecksumAt = 12;
 constexpr std::size_t kHeaderChecksumEnd = 16;
 constexpr std::size_t kDigits = 8;  // of a checksum
 
 // Collects what is to be written, and gives each part its place.
-class Plan {
+class PackPlan {
  public:
-  Plan(const Checkpoint& checkpoint, WeightFormat format)
+  PackPlan(const Checkpoint& checkpoint, WeightFormat format)
       : checkpoint_(checkpoint), format_(format) {}
 
   absl::Status Make(const std::string& source) {
@@ -85,7 +85,7 @@ class Plan {
          {"config.json", "generation_config.json", "tokenizer.json",
           "tokenizer_config.json", "chat_template.jinja"}) {
       absl::StatusOr<std::string> text =
-          ReadModelText(checkpoint_.directory(), name, kMaxTextBytes);
+          ReadModelText(checkpoint_.directory(), name, kMostPackedText);
       if (absl::IsNotFound(text.status())) continue;
       BANYAN_RETURN_IF_ERROR(text.status());
       header_.texts[name] = *std::move(text);
@@ -141,7 +141,7 @@ class Plan {
 
 class Packer {
  public:
-  Packer(const Checkpoint& checkpoint, Plan& plan, ResumedFile& file,
+  Packer(const Checkpoint& checkpoint, PackPlan& plan, ResumedFile& file,
          std::int64_t sync_bytes, PackProgress progress)
       : checkpoint_(checkpoint),
         plan_(plan),
@@ -210,7 +210,8 @@ class Packer {
       places_.push_back(at);
       at += kDigits - 1;
     }
-    std::copy(kUnfinished.begin(), kUnfinished.end(), unfinished_.begin());
+    std::copy(kUnfinishedPack.begin(), kUnfinishedPack.end(),
+              unfinished_.begin());
     std::fill(unfinished_.begin() + kHeaderChecksumAt,
               unfinished_.begin() + kHeaderChecksumEnd, '\0');
   }
@@ -330,7 +331,7 @@ class Packer {
   }
 
   const Checkpoint& checkpoint_;
-  Plan& plan_;
+  PackPlan& plan_;
   ResumedFile& file_;
   std::int64_t sync_bytes_;
   PackProgress progress_;
@@ -354,7 +355,7 @@ absl::StatusOr<PackedModel> PackModel(const Checkpoint& checkpoint,
     return absl::InvalidArgumentError(
         absl::StrCat("expected a file that ends in .pack, found '", path, "'"));
   BANYAN_RETURN_IF_ERROR(checkpoint.CheckTied());
-  Plan plan(checkpoint, options.format);
+  PackPlan plan(checkpoint, options.format);
   BANYAN_RETURN_IF_ERROR(plan.Make(options.source));
   BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<ResumedFile> file,
                           ResumedFile::Open(path));

@@ -114,7 +114,8 @@ class Copy:
                    (text + ADDED % (paths, QUIET)).encode())
         run(["cmake", "-S", self.folder, "-B", self.build_folder, "-G", "Ninja",
              "-DCMAKE_BUILD_TYPE=Release", "-DBANYAN_BENCHMARKS=OFF",
-             "-DBANYAN_CUDA=OFF", f"-DCMAKE_CXX_FLAGS={ASSERTING}",
+             "-DBANYAN_CUDA=OFF", "-DBANYAN_TOGETHER=1",
+             f"-DCMAKE_CXX_FLAGS={ASSERTING}",
              "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"])
 
     def generate(self):

@@ -22,9 +22,6 @@
 namespace banyan {
 namespace {
 
-constexpr double kCaught = 1e-3;
-constexpr double kRounding = 1e-12;
-
 std::vector<std::string> Files() {
   std::vector<std::string> files;
   for (const auto& entry :

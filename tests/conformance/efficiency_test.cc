@@ -16,23 +16,22 @@
 namespace banyan {
 namespace {
 
-constexpr double kRounding = 1e-12;
 constexpr int kSeeds = 25;
 
 // Target and drafter of one case; sharpness and zeros vary with the seed.
-struct Case {
+struct EfficiencyCase {
   std::shared_ptr<TableModel> target;
   std::shared_ptr<TableModel> drafter;
 };
 
-Case At(int seed) {
+EfficiencyCase At(int seed) {
   return {Toy({.seed = seed, .sharpness = 0.5 + 0.1 * seed}),
           Toy({.seed = seed + 100,
                .sharpness = 0.5 + 0.07 * seed,
                .zeros = seed % 3 == 0})};
 }
 
-double Tokens(const Case& at, const std::string& verifier,
+double Tokens(const EfficiencyCase& at, const std::string& verifier,
               const std::string& policy,
               DrawKind draw_kind = DrawKind::kIndependent) {
   return OneRound(One(at.target, verifier, policy, at.drafter, draw_kind))
@@ -99,7 +98,7 @@ TEST(Efficiency, TraversalIsNeverBelowMultiRoundOnTheSameTree) {
 TEST(Efficiency, NoSchemeExceedsTheUpperBound) {
   Tally tally;
   for (int seed = 1; seed <= 8; ++seed) {
-    const Case at = At(seed);
+    const EfficiencyCase at = At(seed);
     for (const std::string& verifier : LosslessVerifiers(1)) {
       const bool chain = VerifierOf(verifier)->traits().chain;
       const Pairing pairing =
@@ -117,7 +116,7 @@ TEST(Efficiency, NoSchemeExceedsTheUpperBound) {
 
 TEST(Efficiency, OneDrawReachesTheUpperBoundAtDepthOne) {
   for (int seed = 1; seed <= 8; ++seed) {
-    const Case at = At(seed);
+    const EfficiencyCase at = At(seed);
     const Pairing pairing =
         One(at.target, "leviathan", "chain {nodes: 1}", at.drafter);
     EXPECT_NEAR(OneRound(pairing).expected_tokens_per_round,

@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kTolerance = 1e-9;
 
-std::vector<std::string> Names() {
+std::vector<std::string> GoldenNames() {
   std::vector<std::string> names;
   for (const auto& entry :
        std::filesystem::directory_iterator("tests/goldens/law"))
@@ -70,7 +70,7 @@ TEST_P(EveryGolden, AgreesWithTheSecondImplementation) {
   ExpectCounts(tally, 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Law, EveryGolden, testing::ValuesIn(Names()),
+INSTANTIATE_TEST_SUITE_P(Law, EveryGolden, testing::ValuesIn(GoldenNames()),
                          [](const auto& row) { return row.param; });
 
 }  // namespace

@@ -21,8 +21,6 @@
 namespace banyan {
 namespace {
 
-constexpr double kRounding = 1e-12;
-
 std::shared_ptr<TableModel> Target(int seed) { return Toy({.seed = seed}); }
 
 // Expects equal output distributions, and equal acceptance at every depth.

@@ -23,6 +23,7 @@
 #include "core/prob/distribution.h"
 #include "core/random/enumerating_source.h"
 #include "core/random/random_source.h"
+#include "tests/conformance/pairing.h"
 #include "tests/support/decoding.h"
 #include "tests/support/tally.h"
 #include "tree/derive.h"
@@ -41,8 +42,6 @@ constexpr int kDrafters = 2;
 constexpr int kLevels = 2;
 constexpr int kMostDraws = 4;
 constexpr int kPolicies = 60;
-constexpr double kRounding = 1e-12;  // as in proof.cc
-constexpr double kCaught = 1e-3;     // as controls are
 
 std::uint64_t Mixed(std::uint64_t seed, absl::Span<const int> numbers) {
   for (const int number : numbers) {

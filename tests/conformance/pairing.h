@@ -16,6 +16,11 @@
 
 namespace banyan {
 
+// Two distributions are the same within kRounding. A wrong method is caught if
+// it is off by kCaught.
+inline constexpr double kRounding = 1e-12;
+inline constexpr double kCaught = 1e-3;
+
 // One trunk of a pairing: a policy over a small_model drafter on this table.
 struct PairedTrunk {
   std::string policy;  // "chain {nodes: 2}"

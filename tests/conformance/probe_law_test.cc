@@ -33,9 +33,6 @@
 namespace banyan {
 namespace {
 
-constexpr double kRounding = 1e-12;  // as in proof.cc
-constexpr double kCaught = 1e-3;     // as controls are
-
 class GivenScores : public Scores {
  public:
   explicit GivenScores(std::vector<std::vector<double>> rows)

@@ -20,8 +20,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 
-const double kInfinity = std::numeric_limits<double>::infinity();
-const double kNaN = std::numeric_limits<double>::quiet_NaN();
 const double kTiny = std::numeric_limits<double>::denorm_min();
 
 // A mass that Without() or Normalized() scaled has seen one division and some

@@ -7,11 +7,10 @@
 #include "core/base/token.h"
 #include "core/prob/sampling_rule.h"
 #include "gtest/gtest.h"
+#include "tests/core/laws.h"
 
 namespace banyan {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 using Pairs = std::vector<std::pair<TokenId, double>>;
 

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -29,8 +28,6 @@ using ::testing::Pointwise;
 // Around the lanes (8) and the runs of Argmax (64) and DrawWith (256), and more
 // than the second ranking of SamplingRule (512).
 constexpr int kSizes[] = {1, 7, 8, 9, 63, 64, 65, 255, 256, 257, 1000};
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Multiples of 2^-10 up to 1, a third of them 0: their sums are exact.
 std::vector<double> ExactWeights(LawDice& dice, int size) {

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-absl::Status WriteAll(const std::string& path, absl::string_view text) {
+absl::Status WriteResumed(const std::string& path, absl::string_view text) {
   BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<ResumedFile> file,
                           ResumedFile::Open(path));
   BANYAN_RETURN_IF_ERROR(file->Write(0, BytesOf(text)));
@@ -70,9 +70,9 @@ TEST_F(ResumedFileTest, FollowsLinksAndLeavesThem) {
   ASSERT_TRUE(Begin(Path("far"), "f").ok());
   EXPECT_TRUE(Has("target.partial"));
   EXPECT_EQ(folder_.Read("target"), "old");
-  ASSERT_TRUE(WriteAll(Path("near"), "first").ok());
+  ASSERT_TRUE(WriteResumed(Path("near"), "first").ok());
   EXPECT_EQ(folder_.Read("target"), "first");
-  ASSERT_TRUE(WriteAll(Path("dangling"), "second").ok());
+  ASSERT_TRUE(WriteResumed(Path("dangling"), "second").ok());
   EXPECT_EQ(folder_.Read("there/new"), "second");
   for (const char* link : {"near", "far", "dangling"}) {
     EXPECT_TRUE(fs::is_symlink(Path(link))) << link;
@@ -83,7 +83,7 @@ TEST_F(ResumedFileTest, FollowsLinksAndLeavesThem) {
 
 TEST_F(ResumedFileTest, RefusesLinksInACircle) {
   fs::create_symlink("round", Path("round"));
-  const absl::Status status = WriteAll(Path("round"), "x");
+  const absl::Status status = WriteResumed(Path("round"), "x");
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("round: Too many"));
   EXPECT_TRUE(fs::is_symlink(Path("round")));
@@ -96,7 +96,7 @@ TEST_F(ResumedFileTest, KeepsOwnerAndPermissionsOfTheOldFile) {
   const uid_t owner = geteuid() == 0 ? 12345 : geteuid();
   ASSERT_EQ(chown(path.c_str(), owner, static_cast<gid_t>(-1)), 0);
   fs::create_symlink("a", Path("link"));
-  ASSERT_TRUE(WriteAll(Path("link"), "new").ok());
+  ASSERT_TRUE(WriteResumed(Path("link"), "new").ok());
   struct stat about = {};
   ASSERT_EQ(stat(path.c_str(), &about), 0);
   EXPECT_EQ(about.st_mode & 07777U, 0640U);
@@ -106,7 +106,7 @@ TEST_F(ResumedFileTest, KeepsOwnerAndPermissionsOfTheOldFile) {
 
 TEST_F(ResumedFileTest, NamesThePartialFileWhereItIsAtFault) {
   const auto refusal = [](const std::string& path) {
-    const absl::Status status = WriteAll(path, "x");
+    const absl::Status status = WriteResumed(path, "x");
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
     return std::string(status.message());
   };

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <memory>
 #include <numeric>
 #include <set>
@@ -25,9 +24,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-const double kInfinity = std::numeric_limits<double>::infinity();
-const double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 using Tokens = std::vector<TokenId>;
 

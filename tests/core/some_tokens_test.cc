@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -15,9 +14,6 @@ namespace banyan {
 namespace {
 
 using Tokens = std::vector<TokenId>;
-
-const double kInfinity = std::numeric_limits<double>::infinity();
-const double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // ApplyToSome is bit-identical to ApplyTo with all other logits at -infinity.
 TEST(SamplingRule, OfSomeTokensIsThatOfTheRowWithoutTheOthers) {

@@ -300,8 +300,8 @@ absl::Status ReadWeights(const std::string& from, const HeadTensor& tensor,
 
 Fill NoiseIf(bool noisy) { return noisy ? Fill::kNoise : Fill::kZero; }
 
-absl::StatusOr<std::vector<GrownTensor>> Plan(const std::string& from,
-                                              const GrowableHeads& heads) {
+absl::StatusOr<std::vector<GrownTensor>> PlanHeads(const std::string& from,
+                                                   const GrowableHeads& heads) {
   std::vector<GrownTensor> tensors;
   std::vector<float> weights;
   for (const HeadTensor& tensor : heads.tensors) {
@@ -336,7 +336,7 @@ absl::StatusOr<GrownHeads> GrowHeads(const std::string& from,
                           ReadConfig(absl::StrCat(from, "/config.json")));
   BANYAN_ASSIGN_OR_RETURN(const GrowableHeads heads, OpenHeads(from, growth));
   BANYAN_ASSIGN_OR_RETURN(const std::vector<GrownTensor> tensors,
-                          Plan(from, heads));
+                          PlanHeads(from, heads));
   const GrownHeads grown = {.summary = heads.summary,
                             .facts = heads.facts,
                             .like_target = !heads.keep_their_cost,

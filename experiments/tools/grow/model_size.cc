@@ -10,7 +10,7 @@
 namespace banyan {
 namespace {
 
-struct Shape {
+struct LikeShape {
   absl::string_view name;
   int hidden;
   int layers;
@@ -19,7 +19,7 @@ struct Shape {
 };
 
 // karpathy/llama2.c's 110M, TinyLlama's 1.1B and Llama's 7B.
-constexpr std::array<Shape, 3> kShapes = {{
+constexpr std::array<LikeShape, 3> kShapes = {{
     {"110m", 768, 12, 768, 2048},
     {"1b", 2048, 22, 256, 5632},
     {"7b", 4096, 32, 4096, 11008},
@@ -33,7 +33,7 @@ constexpr std::array<absl::string_view, 4> kFamilies = {"llama", "mistral",
 int Nearest(double number) { return static_cast<int>(std::lround(number)); }
 
 // The shape's sizes at heads of `head_dim`; what the wish states stays.
-void TakeShape(const Shape& shape, const Architecture& architecture,
+void TakeShape(const LikeShape& shape, const Architecture& architecture,
                ModelSize& size) {
   const auto take = [](int& wished, int shaped) {
     if (wished == 0) wished = shaped;
@@ -72,9 +72,9 @@ absl::StatusOr<ModelSize> ResolveSize(const Architecture& architecture,
                                       const SizeWish& wish) {
   ModelSize size = wish.sizes;
   if (!wish.like.empty()) {
-    const auto shape =
-        std::find_if(kShapes.begin(), kShapes.end(),
-                     [&](const Shape& row) { return row.name == wish.like; });
+    const auto shape = std::find_if(
+        kShapes.begin(), kShapes.end(),
+        [&](const LikeShape& row) { return row.name == wish.like; });
     if (shape == kShapes.end())
       return absl::InvalidArgumentError(absl::StrCat(
           "--like: expected ", kShapeNames, ", found ", QuotedName(wish.like)));

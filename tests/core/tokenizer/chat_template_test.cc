@@ -34,7 +34,7 @@ std::string Rendered(const absl::StatusOr<ChatTemplate>& chat,
 }
 
 // A chat with a system message, and one without.
-struct Case {
+struct ChatCase {
   const char* name;
   const char* with_system;
   const char* without;
@@ -46,7 +46,7 @@ TEST(ChatTemplate, RendersEachFamily) {
       "A chat between a curious user and an artificial intelligence assistant. "
       "The assistant gives helpful, detailed, and polite answers to the user's "
       "questions. USER:  Hi  ASSISTANT:";
-  const std::vector<Case> cases = {
+  const std::vector<ChatCase> cases = {
       {"chatml",
        "<|im_start|>system\nBe brief.<|im_end|>\n"
        "<|im_start|>user\n Hi <|im_end|>\n"
@@ -86,7 +86,7 @@ TEST(ChatTemplate, RendersEachFamily) {
        vicuna.c_str()},
       {"raw", "Be brief. Hi Yes.Bye", " Hi "},
   };
-  for (const Case& each : cases) {
+  for (const ChatCase& each : cases) {
     SCOPED_TRACE(each.name);
     const auto chat = ChatTemplate::Named(each.name);
     EXPECT_EQ(Rendered(chat, {kSystem, kHi, kYes, kBye}), each.with_system);

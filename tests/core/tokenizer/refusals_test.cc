@@ -12,14 +12,14 @@ namespace {
 
 using testing::StartsWith;
 
-struct Case {
+struct RefusalCase {
   const char* pointer;  // what is replaced in the small tokenizer.json
   const char* value;
   const char* message;  // how the refusal goes on after the file
 };
 
-void ExpectRefused(const std::vector<Case>& cases) {
-  for (const Case& each : cases) {
+void ExpectRefused(const std::vector<RefusalCase>& cases) {
+  for (const RefusalCase& each : cases) {
     SCOPED_TRACE(std::string(each.pointer) + " = " + each.value);
     Json json = SmallTokenizer();
     json[Json::json_pointer(each.pointer)] = Json::parse(each.value);

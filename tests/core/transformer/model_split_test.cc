@@ -36,7 +36,7 @@ using testing::HasSubstr;
 
 // "cpu", "reference", or an instruction set of the cpu, which then has two
 // threads.
-std::shared_ptr<Backend> Open(const std::string& device) {
+std::shared_ptr<Backend> OpenSplit(const std::string& device) {
   if (device == "reference") return *OpenDevice(device);
   if (device == "cpu") return *OpenDevice(device, {.threads = 1});
   auto backend = OpenDevice("cpu", {.threads = 2, .instruction_set = device});
@@ -51,7 +51,7 @@ std::unique_ptr<Transformer> Load(const std::string& directory,
   const auto checkpoint = Checkpoint::Open(directory);
   Check(checkpoint.ok(), checkpoint.status().message());
   auto model = Transformer::Load(
-      **checkpoint, {.format = format, .ranks = ranks}, Open(device));
+      **checkpoint, {.format = format, .ranks = ranks}, OpenSplit(device));
   Check(model.ok(), model.status().message());
   return *std::move(model);
 }
@@ -192,7 +192,7 @@ TEST(ModelSplit, RefusesDevicesAndMemoryThatCannotBeShared) {
     const absl::Status memory =
         Transformer::Load(**checkpoint,
                           {.room = {.memory = 1 << 30}, .ranks = ranks},
-                          Open("cpu"))
+                          OpenSplit("cpu"))
             .status();
     EXPECT_EQ(memory.code(), absl::StatusCode::kInvalidArgument) << memory;
     EXPECT_THAT(std::string(memory.message()), HasSubstr("memory"));

@@ -38,7 +38,7 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr WeightFormat kFormats[] = {WeightFormat::kF32, WeightFormat::kBf16,
                                      WeightFormat::kQ8};
 
-std::shared_ptr<Backend> Open(const std::string& device) {
+std::shared_ptr<Backend> OpenNotFinite(const std::string& device) {
   DeviceOptions options;
   if (device == "cpu") options.threads = 1;
   auto backend = OpenDevice(device, options);
@@ -46,7 +46,7 @@ std::shared_ptr<Backend> Open(const std::string& device) {
   return *std::move(backend);
 }
 
-absl::StatusOr<std::unique_ptr<Transformer>> Load(
+absl::StatusOr<std::unique_ptr<Transformer>> LoadNotFinite(
     const EditedModel& model, WeightFormat format,
     std::shared_ptr<Backend> backend) {
   BANYAN_ASSIGN_OR_RETURN(const auto checkpoint,
@@ -83,7 +83,7 @@ class NotFinite : public testing::TestWithParam<std::string> {
 // Every tensor of every family, in every format, each with a NaN and both
 // infinities somewhere; and what a bfloat16 would round to infinity.
 TEST_P(NotFinite, WeightsAreRefusedByFileTensorPlaceAndValue) {
-  const std::shared_ptr<Backend> backend = Open("cpu");
+  const std::shared_ptr<Backend> backend = OpenNotFinite("cpu");
   Tally tally;
   ForEachTensor([&](const std::string& file, const std::string& name,
                     MadeTensor& tensor) {
@@ -95,7 +95,8 @@ TEST_P(NotFinite, WeightsAreRefusedByFileTensorPlaceAndValue) {
         SetNumber(tensor, at, value);
         model_.Write(file);
         tensor = before;
-        const absl::Status status = Load(model_, format, backend).status();
+        const absl::Status status =
+            LoadNotFinite(model_, format, backend).status();
         ASSERT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << name;
         ASSERT_EQ(status.message(),
                   absl::StrCat(model_.path(), "/", file, ": tensor '", name,
@@ -105,12 +106,12 @@ TEST_P(NotFinite, WeightsAreRefusedByFileTensorPlaceAndValue) {
         tally.Count(CaseResult::kProven);
       }
   });
-  EXPECT_TRUE(Load(model_, WeightFormat::kQ8, backend).ok());
+  EXPECT_TRUE(LoadNotFinite(model_, WeightFormat::kQ8, backend).ok());
   ExpectCounts(tally, 189);
 }
 
 TEST_P(NotFinite, WeightsThatAreTooLargeForBf16AreRefusedThere) {
-  const std::shared_ptr<Backend> backend = Open("cpu");
+  const std::shared_ptr<Backend> backend = OpenNotFinite("cpu");
   Tally tally;
   // The largest that rounds down to the largest bfloat16, and the next.
   const float fits = 0x1.fefffep127F;
@@ -122,7 +123,7 @@ TEST_P(NotFinite, WeightsThatAreTooLargeForBf16AreRefusedThere) {
     const auto load = [&](float value, WeightFormat format) {
       SetNumber(tensor, CountOf(tensor) - 1, value);
       model_.Write(file);
-      return Load(model_, format, backend).status();
+      return LoadNotFinite(model_, format, backend).status();
     };
     EXPECT_TRUE(load(fits, WeightFormat::kBf16).ok()) << name;
     EXPECT_TRUE(load(too_large, WeightFormat::kF32).ok()) << name;
@@ -180,7 +181,7 @@ LastRow ReadLast(const Transformer& model) {
 TEST_P(NotFinite, SumsThatOverflowAreNoText) {
   Tally tally;
   for (const std::string device : {"cpu", "reference"}) {
-    const std::shared_ptr<Backend> backend = Open(device);
+    const std::shared_ptr<Backend> backend = OpenNotFinite(device);
     ForEachTensor([&](const std::string& file, const std::string& name,
                       MadeTensor& tensor) {
       std::vector<float> huge(static_cast<std::size_t>(CountOf(tensor)));
@@ -190,7 +191,7 @@ TEST_P(NotFinite, SumsThatOverflowAreNoText) {
       tensor.data = Stored(huge);
       model_.Write(file);
       for (const WeightFormat format : kFormats) {
-        const auto model = Load(model_, format, backend);
+        const auto model = LoadNotFinite(model_, format, backend);
         ASSERT_TRUE(model.ok()) << model.status();
         const auto [status, hidden] = ReadLast(**model);
         SCOPED_TRACE(absl::StrCat(name, ", ", Name(format), ", ", device));

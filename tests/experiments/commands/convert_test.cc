@@ -21,10 +21,10 @@ std::string Gguf(const std::string& name) {
       .string();
 }
 
-class Convert : public testing::TestWithParam<std::string> {};
+class Conversion : public testing::TestWithParam<std::string> {};
 
 // What the two models say of a text, to the last bit.
-TEST_P(Convert, GivesADirectoryThatComputesTheSame) {
+TEST_P(Conversion, GivesADirectoryThatComputesTheSame) {
   const TestFolder folder;
   const std::string out = folder.path() + "/out";
   const nlohmann::json converted =
@@ -48,7 +48,7 @@ TEST_P(Convert, GivesADirectoryThatComputesTheSame) {
   EXPECT_EQ(text.at("source_format"), converted.at("source_format"));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Convert,
+INSTANTIATE_TEST_SUITE_P(All, Conversion,
                          testing::Values("gpt2", "llama", "qwen2", "qwen3",
                                          "types"),
                          [](const auto& name) { return name.param; });

@@ -23,7 +23,7 @@ using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string On(const std::string& golden) {
+std::string GrowOn(const std::string& golden) {
   return "grow --model " + GoldenFolder(golden) + " ";
 }
 
@@ -33,14 +33,14 @@ constexpr char kSizes[] = "--hidden 72 --heads 8 --layers 4 --feed-forward 60 ";
 TEST(GrowCommand, SaysWhatItWrote) {
   const TestFolder folder;
   const std::string out = folder.path() + "/large";
-  const Outcome outcome = RunProgram(On("llama") + kSizes + "--out " + out);
+  const Outcome outcome = RunProgram(GrowOn("llama") + kSizes + "--out " + out);
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_EQ(outcome.err, "");
   EXPECT_THAT(outcome.out, AllOf(HasSubstr(out + ": grown from llama\n"),
                                  HasSubstr("before     36       2      6"),
                                  HasSubstr("after      72       4      8")));
-  const nlohmann::json json =
-      RunForJson(On("llama") + kSizes + "--seed 7 --json --out " + out + "2");
+  const nlohmann::json json = RunForJson(GrowOn("llama") + kSizes +
+                                         "--seed 7 --json --out " + out + "2");
   ASSERT_FALSE(json.is_null());
   EXPECT_EQ(json.at("grown_from"), "llama");
   EXPECT_EQ(json.at("before").at("hidden"), 36);
@@ -55,7 +55,7 @@ TEST(GrowCommand, SaysWhatItWrote) {
 TEST(GrowCommand, IsNamedByEveryCommandThatRunsTheModel) {
   const TestFolder folder;
   const std::string out = folder.path() + "/large";
-  ASSERT_EQ(RunProgram(On("llama") + kSizes + "--out " + out).code, 0);
+  ASSERT_EQ(RunProgram(GrowOn("llama") + kSizes + "--out " + out).code, 0);
   const std::string on = " --model " + out + " ";
   EXPECT_THAT(RunProgram("text score" + on + "--ids 1,2,3").out,
               HasSubstr(out + " (grown from llama)"));
@@ -95,7 +95,7 @@ TEST(GrowCommand, GrowsMedusaHeadsWithTheModel) {
   const std::string heads = " --heads-from " + folder.path();
   const std::string out = folder.path() + "/large";
   const nlohmann::json json =
-      RunForJson(On("llama") + kSizes + "--json --out " + out + heads +
+      RunForJson(GrowOn("llama") + kSizes + "--json --out " + out + heads +
                  " --heads-out " + out + "_heads");
   ASSERT_FALSE(json.is_null());
   ASSERT_EQ(json.at("heads").size(), 1U);
@@ -103,7 +103,7 @@ TEST(GrowCommand, GrowsMedusaHeadsWithTheModel) {
   EXPECT_EQ(json.at("heads")[0].at("bytes"), (72 * 72 + 72) * 2);
   EXPECT_TRUE(std::filesystem::exists(out + "_heads/config.json"));
   // Where the model cannot be written, nor are its heads.
-  const Outcome outcome = RunProgram(On("llama") + kSizes + "--out " + out +
+  const Outcome outcome = RunProgram(GrowOn("llama") + kSizes + "--out " + out +
                                      heads + " --heads-out " + out + "3");
   EXPECT_EQ(outcome.code, 2);
   EXPECT_FALSE(std::filesystem::exists(out + "3"));
@@ -233,27 +233,30 @@ TEST(GrowCommand, RefusesBadInput) {
   };
   for (const Case& bad : std::vector<Case>{
            {"grow --like 110m " + out, "--model is required"},
-           {On("llama") + "--like 110m", "--out is required"},
+           {GrowOn("llama") + "--like 110m", "--out is required"},
            {"grow --model no_such_folder --like 110m " + out,
             "no_such_folder/config.json"},
-           {On("gpt2") + "--like 110m " + out, "family gpt2 cannot grow"},
-           {On("llama") + out, "has that size already"},
-           {On("llama") + "--like 3b " + out, "110m, 1b or 7b, found '3b'"},
-           {On("llama") + "--layers 1 " + out, "--layers: the model has 2"},
-           {On("llama") + "--layers 0 " + out, "--layers"},
-           {On("llama") + "--heads 7 " + out, "a multiple of the 2 key heads"},
-           {On("llama") + "--layers 3 --seed -1 " + out, "--seed: expected"},
-           {On("llama") + "--layers 3 --heads-from x " + out, "go together"},
-           {On("llama") + "--layers 3 --heads-out x " + out, "go together"},
-           {On("llama") +
+           {GrowOn("gpt2") + "--like 110m " + out, "family gpt2 cannot grow"},
+           {GrowOn("llama") + out, "has that size already"},
+           {GrowOn("llama") + "--like 3b " + out, "110m, 1b or 7b, found '3b'"},
+           {GrowOn("llama") + "--layers 1 " + out, "--layers: the model has 2"},
+           {GrowOn("llama") + "--layers 0 " + out, "--layers"},
+           {GrowOn("llama") + "--heads 7 " + out,
+            "a multiple of the 2 key heads"},
+           {GrowOn("llama") + "--layers 3 --seed -1 " + out,
+            "--seed: expected"},
+           {GrowOn("llama") + "--layers 3 --heads-from x " + out,
+            "go together"},
+           {GrowOn("llama") + "--layers 3 --heads-out x " + out, "go together"},
+           {GrowOn("llama") +
                 "--layers 3 --heads-from x --heads-from y --heads-out z " + out,
             "go together, found 2 and 1"},
-           {On("llama") + "--layers 3 --heads-from x --heads-out " +
+           {GrowOn("llama") + "--layers 3 --heads-from x --heads-out " +
                 folder.path() + "/h " + out,
             "x/config.json"},
-           {On("llama") + "--layers 3 --like-target " + out,
+           {GrowOn("llama") + "--layers 3 --like-target " + out,
             "--like-target is about heads"},
-           {On("llama") + "--layers 3 --out " + GoldenFolder("llama"),
+           {GrowOn("llama") + "--layers 3 --out " + GoldenFolder("llama"),
             "expected an empty folder"},
        }) {
     const Outcome outcome = RunProgram(bad.arguments);

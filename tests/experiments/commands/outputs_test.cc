@@ -24,7 +24,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-constexpr char kMethod[] = "configs/methods/early_exit.yaml";
+constexpr char kEarlyExit[] = "configs/methods/early_exit.yaml";
 
 // Tests run in the project's root.
 class Outputs : public testing::Test {
@@ -40,7 +40,7 @@ class Outputs : public testing::Test {
     folder_.Write("corpus.txt", "def f(x):\n    return x\n");
     folder_.Write("w.jsonl", "{\"id\": \"a\", \"prompt\": \"def f(x):\"}\n");
     folder_.Write("tree.yaml", "policy: {name: chain, nodes: 2}\n");
-    fs::copy_file(kMethod, Path("m.yaml"));
+    fs::copy_file(kEarlyExit, Path("m.yaml"));
   }
 
   std::string Path(const std::string& name) const {

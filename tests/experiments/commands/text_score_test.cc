@@ -21,7 +21,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string On(const std::string& golden) {
+std::string ScoreOn(const std::string& golden) {
   return "text score --model " + GoldenFolder(golden) + " ";
 }
 
@@ -40,7 +40,7 @@ class TextScoreGolden : public testing::TestWithParam<std::string> {};
 TEST_P(TextScoreGolden, GivesTheLogProbabilitiesOfAnotherImplementation) {
   const GoldenNumbers golden = ReadGolden(GetParam());
   const nlohmann::json json =
-      RunForJson(On(GetParam()) + "--weights f32 --logits --json --ids " +
+      RunForJson(ScoreOn(GetParam()) + "--weights f32 --logits --json --ids " +
                  absl::StrJoin(golden.ids, ","));
   ASSERT_FALSE(json.is_null());
   EXPECT_EQ(json.at("ids"), nlohmann::json(golden.ids));
@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(Families, TextScoreGolden,
                          [](const auto& row) { return row.param; });
 
 TEST(TextScore, PrintsATableWithTotals) {
-  const Outcome outcome = RunProgram(On("llama") + "--ids 1,2,3 --logits");
+  const Outcome outcome = RunProgram(ScoreOn("llama") + "--ids 1,2,3 --logits");
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_THAT(outcome.out,
               AllOf(HasSubstr("position"), HasSubstr("tokens scored     2"),
@@ -87,14 +87,14 @@ TEST(TextScore, PrintsATableWithTotals) {
 
 TEST(TextScore, GivesTheLogitsAfterOneTokenThoughNothingIsScored) {
   const nlohmann::json json =
-      RunForJson(On("llama") + "--ids 1 --logits --json");
+      RunForJson(ScoreOn("llama") + "--ids 1 --logits --json");
   ASSERT_FALSE(json.is_null());
   EXPECT_EQ(json.at("logits").size(), 83u);
   EXPECT_TRUE(json.at("log_probabilities").empty());
   EXPECT_EQ(json.at("total"), 0.0);
   EXPECT_TRUE(json.at("mean").is_null());
   EXPECT_TRUE(json.at("perplexity").is_null());
-  const Outcome outcome = RunProgram(On("llama") + "--ids 1 --logits");
+  const Outcome outcome = RunProgram(ScoreOn("llama") + "--ids 1 --logits");
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_THAT(outcome.out,
               AllOf(HasSubstr("nothing to score"), HasSubstr("logit")));
@@ -102,7 +102,8 @@ TEST(TextScore, GivesTheLogitsAfterOneTokenThoughNothingIsScored) {
 
 TEST(TextScore, IsTheSameOnEveryInstructionSetAndThreadCount) {
   for (const std::string weights : {"bf16", "q8"}) {
-    const std::string command = On("llama") + "--ids 1,2,3,4 --logits --json " +
+    const std::string command = ScoreOn("llama") +
+                                "--ids 1,2,3,4 --logits --json " +
                                 "--weights " + weights + " ";
     // By order of sums.
     std::map<std::string, nlohmann::json> logits;
@@ -132,7 +133,8 @@ TEST(TextScore, IsTheSameOnEveryInstructionSetAndThreadCount) {
 // What 32-bit sums may move a logit of this size by; the goldens' own bound is
 // tighter.
 TEST(TextScore, RunsOnEveryDevice) {
-  const std::string command = On("llama") + "--ids 1,2,3,4 --logits --json ";
+  const std::string command =
+      ScoreOn("llama") + "--ids 1,2,3,4 --logits --json ";
   const nlohmann::json cpu = RunForJson(command);
   const nlohmann::json reference = RunForJson(command + "--device reference");
   EXPECT_EQ(cpu.at("device"), "cpu");
@@ -150,7 +152,7 @@ TEST(TextScore, RefusesBadInput) {
     std::string arguments;
     std::string reason;
   };
-  const std::string llama = On("llama");
+  const std::string llama = ScoreOn("llama");
   std::string long_ids = "1";
   for (int i = 0; i < 64; ++i) long_ids += ",1";
   for (const Case& bad : std::vector<Case>{
@@ -188,7 +190,7 @@ TEST(TextScore, RefusesBadInput) {
 }
 
 TEST(TextScore, SaysThatTheOutputCouldNotBeWritten) {
-  const Outcome outcome = RunProgram(On("llama") + "--ids 1,2 >/dev/full");
+  const Outcome outcome = RunProgram(ScoreOn("llama") + "--ids 1,2 >/dev/full");
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("could not be written"));
 }

@@ -45,7 +45,7 @@
 namespace banyan {
 namespace {
 
-constexpr char kText[] =
+constexpr char kJointText[] =
     "    self.left = left\n    self.right = right\n    self.name =";
 constexpr int kBins = 64;
 // The quantile of a normal distribution for false alarms of 1e-5.
@@ -63,7 +63,7 @@ double Threshold(int freedom) {
 
 class JointLaw {
  public:
-  explicit JointLaw(const std::string& after = kText)
+  explicit JointLaw(const std::string& after = kJointText)
       : shelf_(OneThread()), target_(*shelf_.Open({kShippedTarget, "f32"})) {
     cache_ = std::make_unique<RowCache>(*target_.model);
     prompt_ = {.id = 3, .tokens = *target_.tokenizer->Encode(after)};
@@ -164,7 +164,7 @@ class JointLaw {
 class EveryPresetsLaw : public testing::TestWithParam<std::string> {};
 
 TEST_P(EveryPresetsLaw, IsTheTargets) {
-  JointLaw law(TextFor(GetParam(), kText));
+  JointLaw law(TextFor(GetParam(), kJointText));
   const double excess = law.Excess(GetParam(), nullptr, 1'000'000, Draws());
   Tally tally;
   if (law.lossless()) {

@@ -262,11 +262,11 @@ TEST_F(RecordFileTest, RefusesEntriesThatAreOtherMessages) {
 
 // Prompts decoded in one batch count only if all of them are there.
 TEST_F(RecordFileTest, IsReadToItsLastWholeBatch) {
-  constexpr int kMergedCell = 2;  // two batches of three
   const MadeOptions options = {.batches = true};
+  constexpr int kMerged = 2;  // two batches of three
   std::vector<records::PromptRecord> prompts;
   for (int prompt = 0; prompt < options.prompts; ++prompt)
-    prompts.push_back(MadePrompt(options, kMergedCell, prompt));
+    prompts.push_back(MadePrompt(options, kMerged, prompt));
   // Another cell's batch of two, of which one is there.
   prompts.push_back(MadePrompt(options, 0, 0));
   prompts.back().set_batch(prompts[5].batch());

@@ -17,36 +17,35 @@
 namespace banyan {
 namespace {
 
-using nlohmann::json;
 using testing::HasSubstr;
 
 class ExportTest : public FolderTest {
  protected:
   ExportTest() { WriteMadeRecords(OwnFolder() + "/run.banyan", {}); }
 
-  static std::vector<json> Rows(const std::string& options) {
+  static std::vector<nlohmann::json> Rows(const std::string& options) {
     const Outcome outcome =
         RunProgram("export " + OwnFolder() + "/run.banyan " + options);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
-    std::vector<json> rows;
+    std::vector<nlohmann::json> rows;
     std::istringstream lines(outcome.out);
     for (std::string line; std::getline(lines, line);)
-      rows.push_back(json::parse(line));
+      rows.push_back(nlohmann::json::parse(line));
     return rows;
   }
 };
 
 TEST_F(ExportTest, WritesEveryPromptRecordOnALine) {
-  const std::vector<json> rows = Rows("--format jsonl");
+  const std::vector<nlohmann::json> rows = Rows("--format jsonl");
   ASSERT_EQ(rows.size(), 30);  // 5 cells, 6 prompts
-  const json& row = rows[13];
+  const nlohmann::json& row = rows[13];
   EXPECT_EQ(row.at("cell"), "merged");
   EXPECT_EQ(row.at("baseline"), "plain");
   EXPECT_EQ(row.at("experiment_hash"), "00112233445566778899");
   EXPECT_EQ(row.at("setting").at("axes")[0].at("value"), "0");
   EXPECT_TRUE(rows[0].at("baseline").is_null());
   const records::PromptRecord made = MadePrompt({}, 2, 1);
-  const json& record = row.at("record");
+  const nlohmann::json& record = row.at("record");
   EXPECT_EQ(record.at("prompt"), 1);
   EXPECT_EQ(record.at("tokens").size(), made.tokens_size());
   // 64-bit integers are texts in protobuf's JSON.
@@ -58,7 +57,7 @@ TEST_F(ExportTest, WritesEveryPromptRecordOnALine) {
 }
 
 TEST_F(ExportTest, WritesTheContextOfEveryFile) {
-  const std::vector<json> rows = Rows("--format context");
+  const std::vector<nlohmann::json> rows = Rows("--format context");
   ASSERT_EQ(rows.size(), 1);
   EXPECT_EQ(rows[0].at("context").at("experiment"), "made: up\n");
   EXPECT_EQ(rows[0].at("context").at("machine").at("instruction_set"), "AVX2");
@@ -71,7 +70,7 @@ TEST_F(ExportTest, WritesAcceptanceRatesAsVllmTakesThem) {
   const Outcome outcome =
       RunProgram("export " + OwnFolder() + "/run.banyan --format acceptance");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  const json rates = json::parse(outcome.out);
+  const nlohmann::json rates = nlohmann::json::parse(outcome.out);
   // Plain decoding drafts nothing.
   EXPECT_EQ(rates.size(), 3);
   int rounds = 0;
@@ -90,7 +89,7 @@ TEST_F(ExportTest, WritesAcceptanceRatesAsVllmTakesThem) {
         ++accepted[static_cast<std::size_t>(depth)];
     }
   }
-  const json& chain = rates.at("chain");
+  const nlohmann::json& chain = rates.at("chain");
   EXPECT_EQ(chain.at("num_speculative_tokens"), accepted.size());
   EXPECT_EQ(chain.at("rejection_sample_method"), "synthetic");
   EXPECT_EQ(chain.size(), 3);
@@ -100,21 +99,23 @@ TEST_F(ExportTest, WritesAcceptanceRatesAsVllmTakesThem) {
 }
 
 TEST_F(ExportTest, WritesTheAnswerRowsOfSpecBench) {
-  const std::vector<json> rows = Rows("--format spec-bench");
+  const std::vector<nlohmann::json> rows = Rows("--format spec-bench");
   ASSERT_EQ(rows.size(), 30);
-  const json& row = rows[13];
+  const nlohmann::json& row = rows[13];
   const records::PromptRecord made = MadePrompt({}, 2, 1);
   EXPECT_EQ(row.at("question_id"), 81);
   EXPECT_EQ(row.at("category"), "continue");
   EXPECT_EQ(row.at("model_id"), "merged");
   EXPECT_EQ(row.at("tstamp"), 1'700'000'000);
   ASSERT_EQ(row.at("choices").size(), 1);
-  const json& choice = row.at("choices")[0];
+  const nlohmann::json& choice = row.at("choices")[0];
   EXPECT_EQ(choice.at("index"), 0);
   EXPECT_EQ(choice.at("turns").size(), 1);
   EXPECT_THAT(choice.at("turns")[0].get<std::string>(), HasSubstr("<48>"));
-  EXPECT_EQ(choice.at("decoding_steps"), json::array({made.rounds_size()}));
-  EXPECT_EQ(choice.at("new_tokens"), json::array({made.tokens_size()}));
+  EXPECT_EQ(choice.at("decoding_steps"),
+            nlohmann::json::array({made.rounds_size()}));
+  EXPECT_EQ(choice.at("new_tokens"),
+            nlohmann::json::array({made.tokens_size()}));
   double ns = static_cast<double>(made.prefill_ns());
   int emitted = 0;
   for (const records::Round& round : made.rounds()) {
@@ -125,16 +126,18 @@ TEST_F(ExportTest, WritesTheAnswerRowsOfSpecBench) {
   }
   EXPECT_NEAR(choice.at("wall_time")[0].get<double>(), ns / 1e9, 1e-12);
   int accepted = 0;
-  for (const json& length : choice.at("accept_lengths"))
+  for (const nlohmann::json& length : choice.at("accept_lengths"))
     accepted += length.get<int>();
   EXPECT_EQ(accepted, emitted);
   EXPECT_EQ(emitted, made.tokens_size());
 }
 
 TEST_F(ExportTest, WritesOneCellIfTold) {
-  const std::vector<json> rows = Rows("--format spec-bench --cell merged");
+  const std::vector<nlohmann::json> rows =
+      Rows("--format spec-bench --cell merged");
   ASSERT_EQ(rows.size(), 6);
-  for (const json& row : rows) EXPECT_EQ(row.at("model_id"), "merged");
+  for (const nlohmann::json& row : rows)
+    EXPECT_EQ(row.at("model_id"), "merged");
   const Outcome wrong = RunProgram("export " + OwnFolder() + " --cell mergd");
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("did you mean 'merged'?"));
