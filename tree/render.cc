@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_replace.h"
 #include "core/base/common.h"
-#include "core/text/columns.h"
+#include "core/terminal/columns.h"
 #include "tree/draft_tree.h"
 #include "tree/render_nodes.h"
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/base/common.h"
-#include "core/text/columns.h"
-#include "core/text/drawing.h"
+#include "core/terminal/columns.h"
+#include "core/terminal/drawing.h"
 #include "tree/render.h"
 #include "tree/render_nodes.h"
 

@@ -1,5 +1,5 @@
 // The format of a corpus index: a folder that `banyan make index` writes
-// (experiments/tools/index) and the drafter rest reads (corpus_index.h).
+// (experiments/makers/index) and the drafter rest reads (corpus_index.h).
 //
 //   index.json      what the folder holds, as below
 //   000.tokens      the tokens of shard 0, `token_bytes` each, big-endian

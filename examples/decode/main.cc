@@ -6,8 +6,8 @@
 #include "core/base/params.h"
 #include "core/ops/devices.h"
 #include "core/random/random_source.h"
-#include "experiments/models/method_file.h"
-#include "experiments/models/model_shelf.h"
+#include "experiments/loading/method_file.h"
+#include "experiments/loading/model_shelf.h"
 #include "experiments/plan/presets.h"
 
 int main(int argc, char** argv) {

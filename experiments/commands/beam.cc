@@ -11,7 +11,7 @@
 #include "core/base/common.h"
 #include "core/json/json_value.h"
 #include "core/model/model.h"
-#include "core/text/columns.h"
+#include "core/terminal/columns.h"
 #include "decode/beam/beam_search.h"
 #include "decode/sequence.h"
 #include "experiments/commands/commands.h"
@@ -19,8 +19,8 @@
 #include "experiments/commands/shared/model_options.h"
 #include "experiments/commands/shared/output.h"
 #include "experiments/commands/shared/token_input.h"
-#include "experiments/models/model_shelf.h"
-#include "experiments/single/drafter_fit.h"
+#include "experiments/loading/model_shelf.h"
+#include "experiments/texts/drafter_fit.h"
 
 namespace banyan {
 namespace {

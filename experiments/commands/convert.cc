@@ -14,8 +14,8 @@
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/output.h"
 #include "experiments/commands/shared/token_input.h"
-#include "experiments/tools/convert_model.h"
-#include "experiments/tools/grow/output_folder.h"
+#include "experiments/makers/convert_model.h"
+#include "experiments/makers/grow/output_folder.h"
 
 namespace banyan {
 namespace {

@@ -28,11 +28,11 @@
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/model_options.h"
-#include "experiments/models/model_shelf.h"
+#include "experiments/loading/model_shelf.h"
 #include "experiments/plan/method_spec.h"
 #include "experiments/run/prepared_run.h"
-#include "experiments/single/drafter_fit.h"
-#include "experiments/single/texts.h"
+#include "experiments/texts/drafter_fit.h"
+#include "experiments/texts/texts.h"
 
 namespace banyan {
 namespace {

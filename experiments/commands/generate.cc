@@ -31,12 +31,12 @@
 #include "experiments/commands/shared/model_options.h"
 #include "experiments/commands/shared/output.h"
 #include "experiments/commands/shared/token_input.h"
-#include "experiments/models/method_file.h"
-#include "experiments/models/model_shelf.h"
+#include "experiments/loading/method_file.h"
+#include "experiments/loading/model_shelf.h"
 #include "experiments/plan/presets.h"
-#include "experiments/single/generation.h"
-#include "experiments/single/generation_text.h"
-#include "experiments/single/token_stream.h"
+#include "experiments/texts/generation.h"
+#include "experiments/texts/generation_text.h"
+#include "experiments/texts/token_stream.h"
 
 namespace banyan {
 namespace {

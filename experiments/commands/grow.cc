@@ -20,10 +20,10 @@
 #include "experiments/commands/shared/model_options.h"
 #include "experiments/commands/shared/output.h"
 #include "experiments/commands/shared/token_input.h"
+#include "experiments/makers/grow/grow_model.h"
+#include "experiments/makers/grow/model_size.h"
+#include "experiments/makers/grow/output_folder.h"
 #include "experiments/plan/made_for.h"
-#include "experiments/tools/grow/grow_model.h"
-#include "experiments/tools/grow/model_size.h"
-#include "experiments/tools/grow/output_folder.h"
 
 namespace banyan {
 namespace {

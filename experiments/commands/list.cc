@@ -13,7 +13,7 @@
 #include "core/checkpoint/families/families.h"
 #include "core/json/json_value.h"
 #include "core/ops/devices.h"
-#include "core/text/columns.h"
+#include "core/terminal/columns.h"
 #include "drafters/catalogue.h"
 #include "drafters/row.h"
 #include "experiments/commands/commands.h"

@@ -24,7 +24,7 @@
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/output.h"
 #include "experiments/commands/shared/token_input.h"
-#include "experiments/tools/documents.h"
+#include "experiments/makers/documents.h"
 
 namespace banyan {
 namespace {

@@ -19,8 +19,8 @@
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/output.h"
 #include "experiments/commands/shared/token_input.h"
-#include "experiments/tools/documents.h"
-#include "experiments/tools/index/index_builder.h"
+#include "experiments/makers/documents.h"
+#include "experiments/makers/index/index_builder.h"
 
 namespace banyan {
 namespace {

@@ -20,10 +20,10 @@
 #include "experiments/commands/shared/model_options.h"
 #include "experiments/commands/shared/output.h"
 #include "experiments/commands/shared/token_input.h"
-#include "experiments/models/model_shelf.h"
+#include "experiments/loading/model_shelf.h"
+#include "experiments/makers/search.h"
 #include "experiments/plan/presets.h"
 #include "experiments/run/prepared_run.h"
-#include "experiments/tools/search.h"
 
 namespace banyan {
 namespace {

@@ -13,7 +13,7 @@
 #include "experiments/plan/costs.h"
 #include "experiments/plan/measured.h"
 #include "experiments/records/record.pb.h"
-#include "experiments/tools/pass_timing.h"
+#include "experiments/timing/pass_timing.h"
 
 namespace banyan {
 

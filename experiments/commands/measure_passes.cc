@@ -17,13 +17,13 @@
 #include "core/model/model.h"
 #include "experiments/commands/measure.h"
 #include "experiments/commands/shared/model_options.h"
-#include "experiments/models/model_shelf.h"
+#include "experiments/loading/model_shelf.h"
 #include "experiments/plan/costs.h"
 #include "experiments/plan/opponents.h"
 #include "experiments/records/machine.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/run/run_file.h"
-#include "experiments/tools/pass_timing.h"
+#include "experiments/timing/pass_timing.h"
 
 namespace banyan {
 namespace {

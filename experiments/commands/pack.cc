@@ -13,9 +13,9 @@
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/output.h"
 #include "experiments/commands/shared/token_input.h"
-#include "experiments/models/model_shelf.h"
+#include "experiments/loading/model_shelf.h"
+#include "experiments/makers/pack_model.h"
 #include "experiments/run/fingerprint.h"
-#include "experiments/tools/pack_model.h"
 
 namespace banyan {
 namespace {

@@ -15,14 +15,14 @@
 #include "core/json/json_value.h"
 #include "core/model/model.h"
 #include "core/prob/sampling_rule.h"
-#include "core/text/columns.h"
+#include "core/terminal/columns.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/model_options.h"
 #include "experiments/commands/shared/token_input.h"
-#include "experiments/models/model_shelf.h"
-#include "experiments/single/texts.h"
-#include "experiments/single/token_stream.h"
+#include "experiments/loading/model_shelf.h"
+#include "experiments/texts/texts.h"
+#include "experiments/texts/token_stream.h"
 
 namespace banyan {
 namespace {

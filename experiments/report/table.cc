@@ -6,7 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_replace.h"
 #include "core/base/common.h"
-#include "core/text/columns.h"
+#include "core/terminal/columns.h"
 
 namespace banyan {
 

@@ -10,14 +10,14 @@
 
 #include "core/base/clock.h"
 #include "core/base/common.h"
-#include "experiments/models/model_shelf.h"
+#include "experiments/loading/model_shelf.h"
 #include "experiments/plan/costs.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/measured.h"
 #include "experiments/plan/workload.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
-#include "experiments/tools/pass_timing.h"
+#include "experiments/timing/pass_timing.h"
 
 namespace banyan {
 

@@ -15,7 +15,7 @@
 #include "core/model/model.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
-#include "experiments/models/method_file.h"
+#include "experiments/loading/method_file.h"
 #include "experiments/records/machine.h"
 #include "experiments/records/record_set.h"
 #include "experiments/run/prepared_cells.h"

@@ -18,7 +18,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/clock.h"
 #include "core/device/ranks/communicator.h"
-#include "experiments/models/model_shelf.h"
+#include "experiments/loading/model_shelf.h"
 #include "experiments/plan/costs.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/measured.h"
@@ -27,7 +27,7 @@
 #include "experiments/run/prepared_cells.h"
 #include "experiments/run/prepared_run.h"
 #include "experiments/run/run_file.h"
-#include "experiments/tools/pass_timing.h"
+#include "experiments/timing/pass_timing.h"
 #include "tree/optimize/cost_curve.h"
 
 namespace banyan {

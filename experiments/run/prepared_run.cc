@@ -15,7 +15,7 @@
 #include "core/tokenizer/chat_template.h"
 #include "drafters/catalogue.h"
 #include "drafters/workbench.h"
-#include "experiments/models/method_file.h"
+#include "experiments/loading/method_file.h"
 #include "experiments/plan/resolve.h"
 
 namespace banyan {

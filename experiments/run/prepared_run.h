@@ -13,7 +13,7 @@
 #include "core/base/common.h"
 #include "core/base/token.h"
 #include "decode/sequence.h"
-#include "experiments/models/model_shelf.h"
+#include "experiments/loading/model_shelf.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/workload.h"
 #include "experiments/run/prepared_cells.h"

@@ -7,7 +7,7 @@
 #include <iostream>
 
 #include "core/base/common.h"
-#include "core/text/columns.h"
+#include "core/terminal/columns.h"
 #include "experiments/metrics/round_figures.h"
 #include "experiments/records/record_set.h"
 

@@ -20,7 +20,7 @@
 #include "experiments/records/machine.h"
 #include "experiments/records/record_set.h"
 #include "experiments/run/prepared_cells.h"
-#include "experiments/tools/pass_timing.h"
+#include "experiments/timing/pass_timing.h"
 #include "google/protobuf/io/zero_copy_stream_impl.h"
 #include "google/protobuf/util/delimited_message_util.h"
 

@@ -26,7 +26,7 @@
 #include "drafters/drafting.h"
 #include "drafters/text/corpus_index.h"
 #include "drafters/text/rest/rest.h"
-#include "experiments/tools/index/index_builder.h"
+#include "experiments/makers/index/index_builder.h"
 #include "tests/benchmarks/benchmarks.h"
 #include "tests/support/mix.h"
 #include "tree/draft_tree.h"

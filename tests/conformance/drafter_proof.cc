@@ -24,7 +24,7 @@
 #include "tests/support/made/made_index.h"
 #include "tests/support/made/toy_head.h"
 #include "tests/support/made/toy_tokenizer.h"
-#include "tests/support/models.h"
+#include "tests/support/shared_models.h"
 
 namespace banyan {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "configs/loader/yaml.h"
 #include "core/base/params.h"
-#include "drafters/models/small_model/small_model.h"
+#include "drafters/small_models/small_model/small_model.h"
 #include "verifiers/catalogue.h"
 #include "verifiers/verifier.h"
 

@@ -20,14 +20,14 @@
 #include "decode/method.h"
 #include "decode/sequence.h"
 #include "drafters/drafter.h"
-#include "drafters/models/small_model/small_model.h"
+#include "drafters/small_models/small_model/small_model.h"
 #include "drafters/target/lookahead/lookahead.h"
 #include "experiments/proof/exact_law.h"
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/toys.h"
 #include "tests/support/decoding.h"
-#include "tests/support/models.h"
 #include "tests/support/planter.h"
+#include "tests/support/shared_models.h"
 #include "tree/draft_tree.h"
 
 namespace banyan {

@@ -22,7 +22,7 @@
 #include "drafters/drafter.h"
 #include "drafters/heads/medusa/heads.h"
 #include "drafters/heads/medusa/medusa.h"
-#include "drafters/models/small_model/small_model.h"
+#include "drafters/small_models/small_model/small_model.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/toys.h"

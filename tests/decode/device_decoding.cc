@@ -14,7 +14,7 @@
 #include "drafters/heads/eagle/eagle.h"
 #include "drafters/heads/eagle/head.h"
 #include "drafters/heads/medusa/medusa.h"
-#include "drafters/models/small_model/small_model.h"
+#include "drafters/small_models/small_model/small_model.h"
 #include "tests/drafters/heads/made_heads.h"
 #include "tests/support/decoding.h"
 #include "tests/support/made/golden_model.h"

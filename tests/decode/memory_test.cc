@@ -25,7 +25,7 @@
 #include "drafters/heads/eagle/head.h"
 #include "drafters/heads/medusa/heads.h"
 #include "drafters/heads/medusa/medusa.h"
-#include "drafters/models/small_model/small_model.h"
+#include "drafters/small_models/small_model/small_model.h"
 #include "tests/core/checkpoint/files.h"
 #include "tests/core/transformer/made_model.h"
 #include "tests/decode/same_rounds.h"

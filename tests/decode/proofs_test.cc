@@ -16,7 +16,7 @@
 #include "core/prob/sampling_rule.h"
 #include "decode/method.h"
 #include "drafters/catalogue.h"
-#include "drafters/models/small_model/small_model.h"
+#include "drafters/small_models/small_model/small_model.h"
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/toys.h"
 #include "tests/support/any_lesson.h"

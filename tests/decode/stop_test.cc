@@ -16,7 +16,7 @@
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/toys.h"
 #include "tests/support/decoding.h"
-#include "tests/support/models.h"
+#include "tests/support/shared_models.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
 

@@ -19,9 +19,9 @@
 #include "decode/decoder.h"
 #include "decode/method.h"
 #include "decode/sequence.h"
-#include "drafters/models/small_model/small_model.h"
-#include "experiments/single/generation.h"
-#include "experiments/single/token_stream.h"
+#include "drafters/small_models/small_model/small_model.h"
+#include "experiments/texts/generation.h"
+#include "experiments/texts/token_stream.h"
 #include "tests/conformance/toys.h"
 #include "tests/support/decoding.h"
 

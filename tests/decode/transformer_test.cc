@@ -20,7 +20,7 @@
 #include "decode/decoder.h"
 #include "decode/method.h"
 #include "decode/sequence.h"
-#include "drafters/models/small_model/small_model.h"
+#include "drafters/small_models/small_model/small_model.h"
 #include "tests/support/decoding.h"
 #include "tests/support/made/golden_model.h"
 #include "tree/draft_tree.h"

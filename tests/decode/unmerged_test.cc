@@ -21,8 +21,8 @@
 #include "tests/conformance/toys.h"
 #include "tests/decode/same_rounds.h"
 #include "tests/support/decoding.h"
-#include "tests/support/models.h"
 #include "tests/support/planter.h"
+#include "tests/support/shared_models.h"
 #include "tests/support/table_drafter.h"
 #include "tree/draft_tree.h"
 

@@ -23,7 +23,7 @@
 #include "drafters/drafter.h"
 #include "drafters/heads/eagle/eagle.h"
 #include "drafters/heads/eagle/head.h"
-#include "drafters/models/small_model/small_model.h"
+#include "drafters/small_models/small_model/small_model.h"
 #include "drafters/target/early_exit/early_exit.h"
 #include "drafters/target/lookahead/lookahead.h"
 #include "tests/decode/same_rounds.h"

@@ -22,7 +22,7 @@
 #include "decode/target_rows.h"
 #include "tests/support/decoding.h"
 #include "tests/support/made/golden_model.h"
-#include "tests/support/models.h"
+#include "tests/support/shared_models.h"
 #include "tests/support/tree_text.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"

@@ -11,7 +11,7 @@
 #include "drafters/workbench.h"
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/toys.h"
-#include "tests/support/models.h"
+#include "tests/support/shared_models.h"
 #include "tests/support/tree_text.h"
 #include "tree/verdict.h"
 

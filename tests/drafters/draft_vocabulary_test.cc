@@ -24,7 +24,7 @@
 #include "tests/core/checkpoint/files.h"
 #include "tests/drafters/asking.h"
 #include "tests/support/made/toy_tokenizer.h"
-#include "tests/support/models.h"
+#include "tests/support/shared_models.h"
 #include "tests/support/solo.h"
 #include "tree/draft_tree.h"
 

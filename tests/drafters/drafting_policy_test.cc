@@ -19,7 +19,7 @@
 #include "tests/conformance/toys.h"
 #include "tests/support/drafting.h"
 #include "tests/support/fake_policy.h"
-#include "tests/support/models.h"
+#include "tests/support/shared_models.h"
 #include "tests/support/solo.h"
 #include "tests/support/table_drafter.h"
 #include "tests/support/tree_text.h"

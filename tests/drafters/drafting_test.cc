@@ -17,7 +17,7 @@
 #include "tests/conformance/toys.h"
 #include "tests/support/drafting.h"
 #include "tests/support/fake_policy.h"
-#include "tests/support/models.h"
+#include "tests/support/shared_models.h"
 #include "tests/support/table_drafter.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"

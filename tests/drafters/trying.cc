@@ -10,7 +10,7 @@
 #include "core/prob/distribution.h"
 #include "core/random/random_source.h"
 #include "drafters/drafting.h"
-#include "tests/support/models.h"
+#include "tests/support/shared_models.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
 #include "tree/merge.h"

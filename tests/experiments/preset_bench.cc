@@ -109,19 +109,21 @@ LoadedMethod PresetBench::Open(const Params& file, const std::string& weights,
   return *std::move(method);
 }
 
-std::vector<std::vector<TokenId>> PresetBench::Decode(
-    const LoadedMethod& method) {
-  std::vector<std::vector<TokenId>> texts;
-  for (const Prompt& prompt : prompts_) {
+std::map<std::size_t, std::vector<TokenId>> PresetBench::Decode(
+    const LoadedMethod& method,
+    absl::FunctionRef<bool(std::size_t)> is_chosen) {
+  std::map<std::size_t, std::vector<TokenId>> texts;
+  for (std::size_t i = 0; i < prompts_.size(); ++i) {
+    if (!is_chosen(i)) continue;
     SeededSource random(1);
     auto text = method.decoder->Decode(
-        prompt, stop_, random, [&](const RoundRecord& round) {
+        prompts_[i], stop_, random, [&](const RoundRecord& round) {
           ++rounds;
           drafted += static_cast<std::size_t>(round.tree.Drafted());
           accepted += round.verdict.path.size();
         });
     Check(text.ok(), text.status().message());
-    texts.push_back(*std::move(text));
+    texts[i] = *std::move(text);
   }
   return texts;
 }

@@ -3,17 +3,19 @@
 #define BANYAN_TESTS_EXPERIMENTS_PRESET_BENCH_H_
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/ops/backend.h"
 #include "decode/decoder.h"
 #include "decode/sequence.h"
-#include "experiments/models/method_file.h"
-#include "experiments/models/model_shelf.h"
+#include "experiments/loading/method_file.h"
+#include "experiments/loading/model_shelf.h"
 
 namespace banyan {
 
@@ -36,8 +38,13 @@ class PresetBench {
   LoadedMethod Open(const Params& file, const std::string& weights,
                     const std::string& temperature = "0");
 
-  // The texts after all prompts; the counts go on.
-  std::vector<std::vector<TokenId>> Decode(const LoadedMethod& method);
+  // The texts after the prompts that are chosen, by their place; the counts go
+  // on.
+  std::map<std::size_t, std::vector<TokenId>> Decode(
+      const LoadedMethod& method,
+      absl::FunctionRef<bool(std::size_t)> is_chosen = [](std::size_t) {
+        return true;
+      });
   // Tokens and trees of a prompt, one round after the other.
   std::string Trace(Decoder& decoder, const Prompt& prompt) const;
   // The same of prompts decoded `slots` at a time; the last number is that of

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/text/columns.h"
+#include "core/terminal/columns.h"
 
 namespace banyan {
 namespace {

@@ -14,7 +14,7 @@ import check_includes  # noqa: E402 (the path comes first)
 
 LAYERS = (PROJECT / "scripts/layers.txt").read_text(encoding="utf-8")
 FOLDERS = check_includes.Table(LAYERS).folders
-CORE = {"core/base", "core/json", "core/text", "core/random", "core/prob",
+CORE = {"core/base", "core/json", "core/terminal", "core/random", "core/prob",
         "core/device", "core/device/ranks", "core/ops", "core/model",
         "core/pack", "core/gguf",
         "core/checkpoint", "core/tokenizer", "core/transformer"}
@@ -22,13 +22,13 @@ CORE = {"core/base", "core/json", "core/text", "core/random", "core/prob",
 METHOD = {"decode", "drafters", "verifiers", "tree", "core/model",
           "core/random", "core/prob", "core/base"}
 ROOMS = {f"experiments/{room}" for room in (
-    "records", "plan", "metrics", "report", "models", "single", "run",
-    "proof", "tools")}
+    "records", "plan", "metrics", "report", "loading", "texts", "timing", "run",
+    "proof", "makers")}
 
 # Who may use whom, spelled out folder by folder, as docs/ says it.
 MAY_USE = {
     "core/base": set(),
-    "core/text": {"core/base"},
+    "core/terminal": {"core/base"},
     "core/json": {"core/base"},
     "core/random": {"core/base"},
     "core/prob": {"core/base"},
@@ -43,9 +43,9 @@ MAY_USE = {
     "core/transformer": {"core/model", "core/checkpoint", "core/pack", "core/ops",
                          "core/device", "core/device/ranks", "core/prob",
                          "core/base"},
-    "tree": {"core/json", "core/text", "core/prob", "core/base"},
+    "tree": {"core/json", "core/terminal", "core/prob", "core/base"},
     "drafters": {"tree"} | CORE - {"core/device", "core/device/ranks",
-                                  "core/gguf", "core/pack", "core/text"},
+                                  "core/gguf", "core/pack", "core/terminal"},
     "verifiers": {"tree", "core/random", "core/prob", "core/base"},
     "decode": METHOD - {"decode"},
     "configs/loader": {"core/base"},
@@ -55,31 +55,34 @@ MAY_USE = {
     "experiments/metrics": {"experiments/records", "core/random", "core/base"},
     "experiments/report": {"experiments/metrics", "experiments/plan",
                            "experiments/records", "configs/loader", "tree",
-                           "core/json", "core/tokenizer", "core/text",
+                           "core/json", "core/tokenizer", "core/terminal",
                            "core/base"},
-    "experiments/models": (METHOD - {"verifiers", "core/random"}) | {
+    "experiments/loading": (METHOD - {"verifiers", "core/random"}) | {
         "experiments/plan", "configs/loader", "core/checkpoint", "core/device", "core/gguf",
         "core/pack", "core/ops", "core/device/ranks", "core/tokenizer",
         "core/transformer"},
-    "experiments/single": (METHOD - {"verifiers"}) | {
-        "experiments/models", "experiments/plan", "core/json",
+    "experiments/texts": (METHOD - {"verifiers"}) | {
+        "experiments/loading", "experiments/plan", "core/json",
         "core/tokenizer"},
     "experiments/run": METHOD | CORE | {
-        "experiments/models", "experiments/tools", "experiments/plan", "experiments/records", "experiments/metrics",
+        "experiments/loading", "experiments/timing", "experiments/plan",
+        "experiments/records", "experiments/metrics",
         "configs/loader"},
     "experiments/proof": METHOD | {"experiments/plan"},
-    "experiments/tools": (METHOD - {"verifiers"}) | {
-        "experiments/models", "experiments/plan", "experiments/metrics",
-        "configs/loader", "core/checkpoint", "core/gguf", "core/pack",
+    "experiments/timing": {"core/model", "core/ops", "core/device/ranks",
+                           "core/prob", "core/base"},
+    "experiments/makers": (METHOD - {"verifiers"}) | {
+        "experiments/loading", "experiments/timing", "experiments/plan",
+        "experiments/metrics", "configs/loader", "core/checkpoint", "core/gguf", "core/pack",
         "core/json", "core/ops", "core/device/ranks"},
     "experiments/commands": METHOD | ROOMS | {
         "experiments/dist", "configs/loader", "core/checkpoint", "core/gguf", "core/json",
-        "core/tokenizer", "core/text", "core/ops", "core/device/ranks"},
+        "core/tokenizer", "core/terminal", "core/ops", "core/device/ranks"},
     "experiments/dist": set(),
     "experiments": {"experiments/commands"},
 }
 MAY_USE["examples"] = {
-    "experiments/commands", "experiments/models", "experiments/plan", "configs/loader", "drafters",
+    "experiments/commands", "experiments/loading", "experiments/plan", "configs/loader", "drafters",
     "verifiers", "tree", "core/ops", "core/random", "core/prob", "core/base"}
 MAY_USE["tests"] = set(MAY_USE)
 
@@ -172,7 +175,7 @@ class AloneTest(unittest.TestCase):
                 self.assertEqual([], self.found(path))
         for path in ("drafters/text/ngram/ngram.cc", "drafters/heads/eagle_two/a.cc",
                      "drafters/catalogue.cc", "drafters/workbench.cc",
-                     "decode/round.cc", "experiments/tools/grow/grow_model.cc"):
+                     "decode/round.cc", "experiments/makers/grow/grow_model.cc"):
             with self.subTest(path=path):
                 self.assertEqual([
                     f'{path}:1: drafters/heads/eagle stands alone '
@@ -191,7 +194,7 @@ class AloneTest(unittest.TestCase):
     def test_wing_is_used_by_itself_and_who_is_above(self):
         header = "drafters/heads/shared.h"
         for path in ("drafters/heads/shared.cc", "drafters/heads/eagle/a.cc",
-                     "experiments/tools/a.cc"):
+                     "experiments/makers/a.cc"):
             with self.subTest(path=path):
                 self.assertEqual([], self.found(path, header))
         for path in ("drafters/text/a.cc", "drafters/text/ngram/a.cc",
@@ -221,7 +224,7 @@ class HeadersTest(unittest.TestCase):
         self.assert_only_in("nlohmann/json.hpp",
                             ["core/json/json_reader.cc", "tests/a.cc"],
                             ["core/base/a.cc", "core/checkpoint/a.cc",
-                             "core/json/a.cc", "experiments/tools/grow/a.cc",
+                             "core/json/a.cc", "experiments/makers/grow/a.cc",
                              "experiments/report/a.cc",
                              "experiments/commands/a.cc",
                              "core/tokenizer/a.h", "tree/a.cc",
@@ -272,7 +275,7 @@ class HeadersTest(unittest.TestCase):
             self.assert_ours_only_in(
                 header, ["core/transformer/a.cc", "drafters/heads/eagle/a.cc",
                          "experiments/run/a.cc", "tests/decode/a.cc"],
-                ["decode/a.cc", "core/model/a.cc", "experiments/tools/a.cc",
+                ["decode/a.cc", "core/model/a.cc", "experiments/makers/a.cc",
                  "experiments/commands/a.cc"])
 
     def test_test_libraries_stay_in_tests(self):

@@ -10,7 +10,7 @@
 #include "core/model/context.h"
 #include "drafters/drafter.h"
 #include "drafters/drafting.h"
-#include "tests/support/models.h"
+#include "tests/support/shared_models.h"
 #include "tests/support/solo.h"
 #include "tree/draft_tree.h"
 #include "tree/tree_policy.h"

@@ -12,7 +12,7 @@
 #include "core/model/table_model.h"
 #include "core/prob/distribution.h"
 #include "drafters/drafter.h"
-#include "tests/support/models.h"
+#include "tests/support/shared_models.h"
 #include "tree/derive.h"
 
 namespace banyan {

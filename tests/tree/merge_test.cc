@@ -9,7 +9,7 @@
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "gtest/gtest.h"
-#include "tests/support/models.h"
+#include "tests/support/shared_models.h"
 #include "tests/support/tree_text.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"

@@ -40,9 +40,9 @@ Eagle::Eagle(std::shared_ptr<const EagleHead> head, SamplingRule rule)
       head_(std::move(head)),
       rules_(std::move(rule)) {}
 
-class Eagle::Sequence : public QuietSession, private DeviceCounterpart {
+class EagleSession : public QuietSession, private DeviceCounterpart {
  public:
-  explicit Sequence(const Eagle& drafter)
+  explicit EagleSession(const Eagle& drafter)
       : QuietSession({.on_device = this}),
         drafter_(drafter),
         head_(*drafter.head_) {}
@@ -99,16 +99,16 @@ class Eagle::Sequence : public QuietSession, private DeviceCounterpart {
 };
 
 std::unique_ptr<DraftSession> Eagle::NewSession() const {
-  return std::make_unique<Sequence>(*this);
+  return std::make_unique<EagleSession>(*this);
 }
 
 absl::StatusOr<std::vector<Proposals>> Eagle::Propose(
     absl::Span<const DraftRequest> requests) {
-  std::vector<Sequence::Pairs> pairs(requests.size());
+  std::vector<EagleSession::Pairs> pairs(requests.size());
   std::vector<ScoreRequest> asked;
   std::vector<std::size_t> places;  // in `asked`, of those with something
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    auto& own = SessionOf<Sequence>(requests[i]);
+    auto& own = SessionOf<EagleSession>(requests[i]);
     BANYAN_ASSIGN_OR_RETURN(pairs[i], own.PairsOf(requests[i]));
     places.push_back(asked.size());
     if (pairs[i].batch.size() > 0)
@@ -130,14 +130,14 @@ absl::StatusOr<std::vector<Proposals>> Eagle::Propose(
       all[i].resize(requests[i].nodes.size());
       continue;
     }
-    BANYAN_ASSIGN_OR_RETURN(all[i], SessionOf<Sequence>(requests[i])
+    BANYAN_ASSIGN_OR_RETURN(all[i], SessionOf<EagleSession>(requests[i])
                                         .LawsOf(requests[i], pairs[i],
                                                 std::move(scores[places[i]])));
   }
   return all;
 }
 
-absl::Status Eagle::Sequence::Begin(const Context& context) {
+absl::Status EagleSession::Begin(const Context& context) {
   session_ = head_.network().NewSession();
   if (context.tokens.size() >
       static_cast<std::size_t>(drafter_.traits().longest_text))
@@ -147,7 +147,7 @@ absl::Status Eagle::Sequence::Begin(const Context& context) {
   return unread_.empty() ? absl::OkStatus() : ReadAllBut(1);
 }
 
-void Eagle::Sequence::Take(const Context& context, int count) {
+void EagleSession::Take(const Context& context, int count) {
   const Features& features = context.features;
   for (int row = features.rows - count; row < features.rows; ++row)
     for (int tap : head_.taps()) {
@@ -158,7 +158,7 @@ void Eagle::Sequence::Take(const Context& context, int count) {
                  context.tokens.end());
 }
 
-absl::Status Eagle::Sequence::MakeVectors() {
+absl::Status EagleSession::MakeVectors() {
   if (states_.empty()) return absl::OkStatus();
   const auto size = static_cast<std::size_t>(head_.network().hidden_size());
   const std::size_t rows = unread_.size() - unread_vectors_.size() / size;
@@ -170,7 +170,7 @@ absl::Status Eagle::Sequence::MakeVectors() {
   return absl::OkStatus();
 }
 
-absl::Status Eagle::Sequence::ReadAllBut(std::size_t left) {
+absl::Status EagleSession::ReadAllBut(std::size_t left) {
   constexpr std::size_t kAtOnce = 256;  // rows that share a pass
   const auto size = static_cast<std::size_t>(head_.network().hidden_size());
   while (unread_.size() > left) {
@@ -198,7 +198,7 @@ absl::Status Eagle::Sequence::ReadAllBut(std::size_t left) {
 // At the root all pairs that are not read yet, the last of which is the root's;
 // below, the nodes' tokens with what came out of their parents' pairs. Nothing
 // where there is nothing to read.
-absl::StatusOr<Eagle::Sequence::Pairs> Eagle::Sequence::PairsOf(
+absl::StatusOr<EagleSession::Pairs> EagleSession::PairsOf(
     const DraftRequest& request) {
   Pairs pairs;
   if (request.nodes.front() == 0) {  // a drafting begins
@@ -226,37 +226,37 @@ absl::StatusOr<Eagle::Sequence::Pairs> Eagle::Sequence::PairsOf(
   return pairs;
 }
 
-void Eagle::Sequence::ForgetRound() {
+void EagleSession::ForgetRound() {
   read_ = false;
   pending_.Clear();
   passes_.clear();
   output_of_.clear();
 }
 
-void Eagle::Sequence::ForgetAll() {
+void EagleSession::ForgetAll() {
   ForgetRound();
   unread_.clear();
   unread_vectors_.clear();
   states_.clear();
 }
 
-absl::Status Eagle::Sequence::DropRound() {
+absl::Status EagleSession::DropRound() {
   ForgetRound();
   return session_->Commit({});
 }
 
 // What is long unread is read first: every row of the root's pass gives logits,
 // which is more work than another pass once there are many.
-absl::Status Eagle::Sequence::StartRound() {
+absl::Status EagleSession::StartRound() {
   constexpr std::size_t kUnreadWithRoot = 16;
   BANYAN_RETURN_IF_ERROR(DropRound());
   BANYAN_RETURN_IF_ERROR(MakeVectors());
   return unread_.size() > kUnreadWithRoot ? ReadAllBut(1) : absl::OkStatus();
 }
 
-absl::StatusOr<Proposals> Eagle::Sequence::LawsOf(
-    const DraftRequest& request, const Pairs& pairs,
-    std::unique_ptr<Scores> scores) {
+absl::StatusOr<Proposals> EagleSession::LawsOf(const DraftRequest& request,
+                                               const Pairs& pairs,
+                                               std::unique_ptr<Scores> scores) {
   const TrunkTree& tree = *request.tree;
   const int before =
       pairs.batch.size() - static_cast<int>(request.nodes.size());
@@ -278,7 +278,7 @@ absl::StatusOr<Proposals> Eagle::Sequence::LawsOf(
   return laws;
 }
 
-absl::StatusOr<DeviceDraft> Eagle::Sequence::Make(DrawKind draw_kind) {
+absl::StatusOr<DeviceDraft> EagleSession::Make(DrawKind draw_kind) {
   const auto read_all = [this]() -> absl::Status {
     BANYAN_RETURN_IF_ERROR(DropRound());
     BANYAN_RETURN_IF_ERROR(MakeVectors());
@@ -290,14 +290,14 @@ absl::StatusOr<DeviceDraft> Eagle::Sequence::Make(DrawKind draw_kind) {
 }
 
 // The session has read the pairs of all rounds but the last.
-void Eagle::Sequence::Resume(const Context& context) {
+void EagleSession::Resume(const Context& context) {
   ForgetAll();
   Take(context,
        static_cast<int>(context.tokens.size()) - 1 - session_->length());
 }
 
-absl::Status Eagle::Sequence::Observe(const Context& context,
-                                      const RoundOutcome& /*outcome*/) {
+absl::Status EagleSession::Observe(const Context& context,
+                                   const RoundOutcome& /*outcome*/) {
   if (context.tokens.size() >
       static_cast<std::size_t>(drafter_.traits().longest_text))
     return absl::OkStatus();  // nothing will be asked any more

@@ -35,7 +35,7 @@ class Eagle : public Drafter {
       absl::Span<const DraftRequest> requests) override;
 
  private:
-  class Sequence;
+  friend class EagleSession;
 
   std::shared_ptr<const EagleHead> head_;
   DraftRules rules_;

@@ -45,7 +45,7 @@ int Times(int size, int old_of_target, int new_of_target) {
 }
 
 // A head whose every size grows as the target's: as a model's tensors do
-// (experiments/tools/grow/tensor_plan.h has the arithmetic), but that some
+// (experiments/makers/grow/tensor_plan.h has the arithmetic), but that some
 // columns are states side by side.
 class LikeTarget {
  public:

@@ -69,9 +69,9 @@ Medusa::Medusa(std::shared_ptr<const MedusaHeads> heads, SamplingRule rule)
       heads_(std::move(heads)),
       rules_(std::move(rule)) {}
 
-class Medusa::Sequence : public QuietSession, private DeviceCounterpart {
+class MedusaSession : public QuietSession, private DeviceCounterpart {
  public:
-  explicit Sequence(const Medusa& drafter)
+  explicit MedusaSession(const Medusa& drafter)
       : QuietSession({.on_device = this}), drafter_(drafter) {}
 
   absl::Status Begin(const Context& /*context*/) override {
@@ -99,15 +99,15 @@ class Medusa::Sequence : public QuietSession, private DeviceCounterpart {
 };
 
 std::unique_ptr<DraftSession> Medusa::NewSession() const {
-  return std::make_unique<Sequence>(*this);
+  return std::make_unique<MedusaSession>(*this);
 }
 
 absl::StatusOr<std::vector<Proposals>> Medusa::Propose(
     absl::Span<const DraftRequest> requests) {
-  std::vector<Sequence*> unread;
+  std::vector<MedusaSession*> unread;
   std::vector<absl::Span<const float>> states;
   for (const DraftRequest& request : requests) {
-    auto& own = SessionOf<Sequence>(request);
+    auto& own = SessionOf<MedusaSession>(request);
     // Nothing is known before the first state.
     if (!own.logits.empty() || request.context->features.rows == 0) continue;
     unread.push_back(&own);
@@ -123,7 +123,7 @@ absl::StatusOr<std::vector<Proposals>> Medusa::Propose(
   for (const DraftRequest& request : requests) {
     BANYAN_ASSIGN_OR_RETURN(
         Proposals laws,
-        DepthLaws(SessionOf<Sequence>(request).logits, heads_->outputs(),
+        DepthLaws(SessionOf<MedusaSession>(request).logits, heads_->outputs(),
                   rules_.Of(request.tree->draw_kind()), request));
     all.push_back(std::move(laws));
   }

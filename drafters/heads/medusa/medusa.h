@@ -44,7 +44,7 @@ class Medusa : public Drafter {
       absl::Span<const DraftRequest> requests) override;
 
  private:
-  class Sequence;
+  friend class MedusaSession;
 
   std::shared_ptr<const MedusaHeads> heads_;
   DraftRules rules_;

@@ -63,10 +63,10 @@ EarlyExit::EarlyExit(std::shared_ptr<const Model> target,
 }
 
 // A view an exit, each of which goes on from the one before.
-class EarlyExit::Sequence : public QuietSession, private TargetPassPart {
+class EarlyExitSession : public QuietSession, private TargetPassPart {
  public:
-  Sequence(absl::Span<const std::unique_ptr<ViewDrafter>> stages,
-           double settled)
+  EarlyExitSession(absl::Span<const std::unique_ptr<ViewDrafter>> stages,
+                   double settled)
       : QuietSession({.in_target_pass = this}), settled_(settled) {
     for (const auto& stage : stages)
       stages_.push_back(std::make_unique<ViewSession>(
@@ -115,10 +115,10 @@ class EarlyExit::Sequence : public QuietSession, private TargetPassPart {
 };
 
 std::unique_ptr<DraftSession> EarlyExit::NewSession() const {
-  return std::make_unique<Sequence>(stages_, settled_);
+  return std::make_unique<EarlyExitSession>(stages_, settled_);
 }
 
-DraftRequest EarlyExit::Sequence::Unsettled(
+DraftRequest EarlyExitSession::Unsettled(
     std::size_t stage, const DraftRequest& request,
     absl::Span<const Proposal> proposals) const {
   DraftRequest asked = AtStage(stage, request);
@@ -142,7 +142,7 @@ absl::StatusOr<std::vector<Proposals>> EarlyExit::Propose(
     absl::Span<const DraftRequest> requests) {
   std::vector<DraftRequest> earliest;
   for (const DraftRequest& request : requests) {
-    auto& own = SessionOf<Sequence>(request);
+    auto& own = SessionOf<EarlyExitSession>(request);
     if (request.nodes.front() == 0) own.DropRound();  // a drafting begins
     earliest.push_back(own.AtStage(0, request));
   }
@@ -152,7 +152,7 @@ absl::StatusOr<std::vector<Proposals>> EarlyExit::Propose(
     std::vector<std::size_t> whose;
     std::vector<DraftRequest> unsettled;
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      DraftRequest request = SessionOf<Sequence>(requests[i])
+      DraftRequest request = SessionOf<EarlyExitSession>(requests[i])
                                  .Unsettled(stage, requests[i], all[i]);
       if (request.nodes.empty()) continue;
       whose.push_back(i);

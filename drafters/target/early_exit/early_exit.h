@@ -33,7 +33,7 @@ class EarlyExit : public Drafter {
       absl::Span<const DraftRequest> requests) override;
 
  private:
-  class Sequence;
+  friend class EarlyExitSession;
 
   std::vector<std::unique_ptr<ViewDrafter>> stages_;  // one an exit
   double settled_;

@@ -118,9 +118,9 @@ std::vector<TokenId> PastTexts::After(int end, int most) const {
   return tokens;
 }
 
-class Sam::Sequence : public CarryingSession<PastTexts> {
+class SamSession : public CarryingSession<PastTexts> {
  public:
-  explicit Sequence(const Sam& drafter)
+  explicit SamSession(const Sam& drafter)
       : CarryingSession(drafter.past_, drafter.options_.keep_texts),
         options_(drafter.options_) {}
 
@@ -149,10 +149,10 @@ Sam::Sam(int vocab_size, const SamOptions& options, const SamplingRule& rule)
       past_("texts", PastTexts(options.texts)) {}
 
 std::unique_ptr<DraftSession> Sam::NewSession() const {
-  return std::make_unique<Sequence>(*this);
+  return std::make_unique<SamSession>(*this);
 }
 
-absl::Status Sam::Sequence::Follow(const Context& context) {
+absl::Status SamSession::Follow(const Context& context) {
   for (auto at = static_cast<std::size_t>(own_.size());
        at < context.tokens.size(); ++at) {
     own_.Append(context.tokens[at]);
@@ -161,7 +161,7 @@ absl::Status Sam::Sequence::Follow(const Context& context) {
   return absl::OkStatus();
 }
 
-DraftPlan Sam::Sequence::Plan(const Context& /*context*/) {
+DraftPlan SamSession::Plan(const Context& /*context*/) {
   const SuffixAutomaton::Match own = own_.Repeated();
   const int past_worth = past_match_.length - options_.bias;
   worth_ = std::max(own.length, past_worth);
@@ -174,7 +174,7 @@ DraftPlan Sam::Sequence::Plan(const Context& /*context*/) {
 }
 
 // After the first place of a suffix that enough tokens follow.
-std::vector<TokenId> Sam::Sequence::AfterOwn(int state) const {
+std::vector<TokenId> SamSession::AfterOwn(int state) const {
   while (own_.size() - own_.first_end(state) < options_.tokens &&
          own_.link(state) != 0)
     state = own_.link(state);

@@ -169,7 +169,7 @@ class Sam : public PlanDrafter {
   std::unique_ptr<DraftSession> NewSession() const override;
 
  private:
-  class Sequence;
+  friend class SamSession;
 
   SamOptions options_;
   CarriedTexts<PastTexts> past_;

@@ -97,9 +97,9 @@ constexpr double kRounding = 1e-6;
 
 }  // namespace
 
-class Suffix::Sequence : public CarryingSession<PastTexts> {
+class SuffixSession : public CarryingSession<Suffix::PastTexts> {
  public:
-  explicit Sequence(const Suffix& drafter)
+  explicit SuffixSession(const Suffix& drafter)
       : CarryingSession(drafter.past_, drafter.options_.keep_texts),
         options_(drafter.options_),
         own_(options_.depth),
@@ -139,7 +139,7 @@ Suffix::Suffix(int vocab_size, const SuffixOptions& options,
       past_("texts", PastTexts(options.depth, options.texts)) {}
 
 std::unique_ptr<DraftSession> Suffix::NewSession() const {
-  return std::make_unique<Sequence>(*this);
+  return std::make_unique<SuffixSession>(*this);
 }
 
 void Suffix::PastTexts::Add(absl::Span<const TokenId> output) {
@@ -148,7 +148,7 @@ void Suffix::PastTexts::Add(absl::Span<const TokenId> output) {
   for (; tree.texts() > limit_; ++dropped_) tree.DropOldest();
 }
 
-absl::Status Suffix::Sequence::Follow(const Context& context) {
+absl::Status SuffixSession::Follow(const Context& context) {
   const auto prompt = static_cast<std::size_t>(prompt_length());
   for (; followed_ < context.tokens.size(); ++followed_) {
     const TokenId token = context.tokens[followed_];
@@ -160,7 +160,7 @@ absl::Status Suffix::Sequence::Follow(const Context& context) {
 
 // Those of what was emitted are known. Where the last tokens do not stand, more
 // of them do not either.
-std::vector<SuffixTree::Place> Suffix::Sequence::PastPlaces(
+std::vector<SuffixTree::Place> SuffixSession::PastPlaces(
     absl::Span<const TokenId> text) const {
   const SuffixTree& tree = store().tree;
   std::vector<SuffixTree::Place> places;
@@ -176,13 +176,13 @@ std::vector<SuffixTree::Place> Suffix::Sequence::PastPlaces(
   return places;
 }
 
-int Suffix::Sequence::Budget(int match) const {
+int SuffixSession::Budget(int match) const {
   const double budget =
       std::floor(options_.factor * match + options_.offset + kRounding);
   return static_cast<int>(std::clamp<double>(budget, 0, options_.max_tokens));
 }
 
-Suffix::Sequence::Choice Suffix::Sequence::Best(
+SuffixSession::Choice SuffixSession::Best(
     const SuffixTree& tree, absl::Span<const SuffixTree::Place> places) {
   Choice best;
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -195,7 +195,7 @@ Suffix::Sequence::Choice Suffix::Sequence::Best(
   return best;
 }
 
-DraftPlan Suffix::Sequence::Plan(const Context& context) {
+DraftPlan SuffixSession::Plan(const Context& context) {
   std::vector<SuffixTree::Place> own_places;
   for (int node : own_.ends()) own_places.push_back(own_.EndOf(node));
   const Choice own = Best(own_, own_places);

@@ -153,7 +153,7 @@ class Suffix : public PlanDrafter {
     int limit_;
     std::int64_t dropped_ = 0;
   };
-  class Sequence;
+  friend class SuffixSession;
 
   SuffixOptions options_;
   CarriedTexts<PastTexts> past_;

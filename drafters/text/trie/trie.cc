@@ -268,9 +268,9 @@ constexpr int kMostMatch = 8;
 
 }  // namespace
 
-class Trie::Sequence : public CarryingSession<Outputs> {
+class TrieSession : public CarryingSession<Trie::Outputs> {
  public:
-  explicit Sequence(const Trie& drafter)
+  explicit TrieSession(const Trie& drafter)
       : CarryingSession(drafter.outputs_, drafter.options_.keep_outputs),
         options_(drafter.options_) {}
 
@@ -301,10 +301,10 @@ Trie::Trie(int vocab_size, const TrieOptions& options, const SamplingRule& rule)
                 .limits = options.limits}) {}
 
 std::unique_ptr<DraftSession> Trie::NewSession() const {
-  return std::make_unique<Sequence>(*this);
+  return std::make_unique<TrieSession>(*this);
 }
 
-void Trie::Sequence::Start(const Context& context) {
+void TrieSession::Start(const Context& context) {
   next_branch_ = static_cast<std::size_t>(prompt_length());
   const absl::Span<const TokenId> prompt =
       absl::MakeSpan(context.tokens).first(next_branch_);
@@ -312,14 +312,14 @@ void Trie::Sequence::Start(const Context& context) {
     OwnStore().branches.Put(prompt, at, Source::kPrompt);
 }
 
-absl::Status Trie::Sequence::Follow(const Context& context) {
+absl::Status TrieSession::Follow(const Context& context) {
   const absl::Span<const TokenId> text = context.tokens;
   for (; next_branch_ + Length() < text.size(); ++next_branch_)
     OwnStore().branches.Put(text, next_branch_, Source::kOutput);
   return absl::OkStatus();
 }
 
-DraftPlan Trie::Sequence::Plan(const Context& context) {
+DraftPlan TrieSession::Plan(const Context& context) {
   const absl::Span<const TokenId> text = context.tokens;
   DraftPlan plan;
   for (std::size_t size =

@@ -250,7 +250,7 @@ class Trie : public PlanDrafter {
     StoreLimits limits;
     std::int64_t dropped_nodes = 0;
   };
-  class Sequence;
+  friend class TrieSession;
 
   TrieOptions options_;
   CarriedTexts<Outputs> outputs_;

@@ -12,7 +12,7 @@
 #include "core/base/common.h"
 #include "core/base/messages.h"
 #include "core/device/ranks/communicator.h"
-#include "core/text/columns.h"
+#include "core/terminal/columns.h"
 
 namespace banyan {
 namespace {

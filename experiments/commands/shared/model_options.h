@@ -17,7 +17,7 @@
 #include "core/ops/backend.h"
 #include "core/ops/devices.h"
 #include "experiments/commands/shared/command_line.h"
-#include "experiments/models/model_shelf.h"
+#include "experiments/loading/model_shelf.h"
 
 namespace banyan {
 

@@ -12,7 +12,7 @@
 #include "core/base/messages.h"
 #include "core/base/params.h"
 #include "core/ops/devices.h"
-#include "core/text/columns.h"
+#include "core/terminal/columns.h"
 #include "experiments/commands/shared/output.h"
 #include "experiments/plan/costs.h"
 #include "experiments/plan/measured.h"

@@ -14,7 +14,7 @@
 #include "core/ops/backend.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/model_options.h"
-#include "experiments/models/model_shelf.h"
+#include "experiments/loading/model_shelf.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/workload.h"
 #include "experiments/records/record.pb.h"

@@ -14,7 +14,7 @@
 
 #include "absl/strings/strip.h"
 #include "core/base/output_files.h"
-#include "core/text/columns.h"
+#include "core/terminal/columns.h"
 #include "drafters/draft_vocabulary.h"
 
 namespace banyan {

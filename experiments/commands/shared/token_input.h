@@ -12,7 +12,7 @@
 #include "core/base/common.h"
 #include "core/base/token.h"
 #include "experiments/commands/shared/command_line.h"
-#include "experiments/models/model_shelf.h"
+#include "experiments/loading/model_shelf.h"
 
 namespace banyan {
 

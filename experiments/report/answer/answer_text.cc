@@ -10,7 +10,7 @@
 
 #include "core/base/common.h"
 #include "core/json/json_value.h"
-#include "core/text/columns.h"
+#include "core/terminal/columns.h"
 #include "experiments/metrics/estimate.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/answer/answer.h"

@@ -6,8 +6,8 @@
 
 #include "core/base/check.h"
 #include "core/base/common.h"
-#include "core/text/columns.h"
-#include "core/text/drawing.h"
+#include "core/terminal/columns.h"
+#include "core/terminal/drawing.h"
 #include "experiments/report/table.h"
 
 namespace banyan {

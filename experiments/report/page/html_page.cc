@@ -3,7 +3,7 @@
 #include "absl/strings/str_replace.h"
 #include "core/base/check.h"
 #include "core/base/common.h"
-#include "core/text/drawing.h"
+#include "core/terminal/drawing.h"
 #include "tree/render.h"
 
 namespace banyan {

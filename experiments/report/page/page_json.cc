@@ -9,7 +9,7 @@
 #include "absl/time/time.h"
 #include "configs/loader/yaml.h"
 #include "core/base/common.h"
-#include "core/text/columns.h"
+#include "core/terminal/columns.h"
 #include "experiments/metrics/estimate.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/metrics/round_figures.h"

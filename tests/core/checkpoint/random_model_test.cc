@@ -8,7 +8,7 @@
 #include "core/base/common.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
-#include "core/text/columns.h"
+#include "core/terminal/columns.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/checkpoint/files.h"

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "core/text/columns.h"
+#include "core/terminal/columns.h"
 #include "gmock/gmock.h"
 #include "tests/core/tokenizer/support.h"
 

@@ -23,7 +23,7 @@
 #include "tests/support/dice.h"
 #include "tests/support/host_part.h"
 #include "tests/support/made/golden_model.h"
-#include "tests/support/models.h"
+#include "tests/support/shared_models.h"
 
 namespace banyan {
 namespace {

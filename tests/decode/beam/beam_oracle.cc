@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "core/prob/sampling_rule.h"
-#include "tests/support/models.h"
+#include "tests/support/shared_models.h"
 
 namespace banyan {
 namespace {

@@ -24,7 +24,7 @@
 #include "tests/conformance/toys.h"
 #include "tests/decode/beam/beam_oracle.h"
 #include "tests/support/decoding.h"
-#include "tests/support/models.h"
+#include "tests/support/shared_models.h"
 
 namespace banyan {
 namespace {

@@ -22,7 +22,7 @@
 #include "tests/drafters/trying.h"
 #include "tests/support/decorated.h"
 #include "tests/support/drafting.h"
-#include "tests/support/models.h"
+#include "tests/support/shared_models.h"
 #include "tests/support/solo.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"

@@ -29,7 +29,7 @@
 #include "drafters/heads/eagle/head.h"
 #include "tests/core/transformer/walk.h"
 #include "tests/support/made/golden_model.h"
-#include "tests/support/models.h"
+#include "tests/support/shared_models.h"
 #include "tests/support/solo.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"

@@ -26,7 +26,7 @@
 #include "tests/drafters/heads/made_heads.h"
 #include "tests/support/decoding.h"
 #include "tests/support/made/golden_model.h"
-#include "tests/support/models.h"
+#include "tests/support/shared_models.h"
 #include "tests/support/solo.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"

@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/drafting.h"
-#include "tests/support/models.h"
+#include "tests/support/shared_models.h"
 #include "tree/draft_tree.h"
 
 namespace banyan {

@@ -15,7 +15,7 @@
 #include "tests/drafters/asking.h"
 #include "tests/support/dice.h"
 #include "tests/support/drafting.h"
-#include "tests/support/models.h"
+#include "tests/support/shared_models.h"
 #include "tests/support/solo.h"
 #include "tests/support/tree_text.h"
 #include "tree/derive.h"

@@ -17,7 +17,7 @@
 #include "gtest/gtest.h"
 #include "tests/drafters/asking.h"
 #include "tests/support/drafting.h"
-#include "tests/support/models.h"
+#include "tests/support/shared_models.h"
 #include "tests/support/solo.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"

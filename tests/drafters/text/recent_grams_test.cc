@@ -10,7 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/dice.h"
-#include "tests/support/models.h"
+#include "tests/support/shared_models.h"
 
 namespace banyan {
 namespace {

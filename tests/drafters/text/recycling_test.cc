@@ -29,7 +29,7 @@
 #include "tests/support/decoding.h"
 #include "tests/support/dice.h"
 #include "tests/support/drafting.h"
-#include "tests/support/models.h"
+#include "tests/support/shared_models.h"
 #include "tests/support/solo.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"

@@ -33,7 +33,7 @@
 #include "tests/support/decoding.h"
 #include "tests/support/made/made_index.h"
 #include "tests/support/made/toy_tokenizer.h"
-#include "tests/support/models.h"
+#include "tests/support/shared_models.h"
 #include "tests/support/solo.h"
 #include "tree/draft_tree.h"
 

@@ -18,7 +18,7 @@
 #include "core/checkpoint/checkpoint.h"
 #include "core/tokenizer/tokenizer.h"
 #include "drafters/text/token_counts.h"
-#include "experiments/tools/documents.h"
+#include "experiments/makers/documents.h"
 #include "nlohmann/json.hpp"
 #include "tests/core/checkpoint/files.h"
 #include "tests/experiments/run_program.h"

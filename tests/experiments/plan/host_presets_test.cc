@@ -16,7 +16,7 @@
 #include "core/base/params.h"
 #include "core/prob/sampling_rule.h"
 #include "decode/sequence.h"
-#include "experiments/models/method_file.h"
+#include "experiments/loading/method_file.h"
 #include "experiments/plan/params_edit.h"
 #include "tests/core/checkpoint/files.h"
 #include "tests/core/transformer/made_model.h"
@@ -203,15 +203,15 @@ TEST(HostPresets, OfThePlainOneTheTextIsThatOfPlainDecoding) {
   Bench bench(models);
   const LoadedMethod plain = bench.OpenMade("plain", "bf16");
   const auto texts = bench.Decode(plain);
-  for (std::size_t i = 0; i < texts.size(); ++i)
+  for (std::size_t i = 0; i < bench.prompts().size(); ++i)
     EXPECT_EQ(
-        texts[i],
+        texts.at(i),
         MustDecodePlainly(*plain.target.model, SamplingRule({.temperature = 0}),
                           bench.prompts()[i], {.max_new_tokens = kTokens}))
         << "prompt " << i;
   // And no two texts are one, nor is any of them a single token.
-  EXPECT_NE(texts[0], texts[1]);
-  EXPECT_NE(texts[1], texts[2]);
+  EXPECT_NE(texts.at(0), texts.at(1));
+  EXPECT_NE(texts.at(1), texts.at(2));
 }
 
 // Whoever drafts by what tokens spell, for the made models have no tokenizer;

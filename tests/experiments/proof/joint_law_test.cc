@@ -34,12 +34,12 @@
 #include "decode/decoder.h"
 #include "decode/method.h"
 #include "decode/sequence.h"
-#include "experiments/models/method_file.h"
-#include "experiments/models/model_shelf.h"
+#include "experiments/loading/method_file.h"
+#include "experiments/loading/model_shelf.h"
 #include "experiments/proof/controls.h"
 #include "tests/experiments/preset_files.h"
-#include "tests/support/models.h"
 #include "tests/support/row_cache.h"
+#include "tests/support/shared_models.h"
 #include "tests/support/tally.h"
 
 namespace banyan {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/common.h"
-#include "core/text/columns.h"
+#include "core/terminal/columns.h"
 #include "experiments/metrics/estimate.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/records/record.pb.h"

@@ -50,7 +50,7 @@ EXPERIMENTS = {
 
 
 def width(line):
-    """Columns in a terminal, as core/text/columns.h counts them."""
+    """Columns in a terminal, as core/terminal/columns.h counts them."""
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line
                if not unicodedata.combining(c))
 

@@ -18,7 +18,7 @@
 #include "core/ops/backend.h"
 #include "core/ops/cuda/cuda_backend.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
-#include "experiments/models/model_shelf.h"
+#include "experiments/loading/model_shelf.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/read_experiment.h"
 #include "experiments/plan/workload.h"

@@ -18,7 +18,7 @@
 #include "core/base/clock.h"
 #include "core/base/common.h"
 #include "core/base/token.h"
-#include "experiments/models/model_shelf.h"
+#include "experiments/loading/model_shelf.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/read_experiment.h"
 #include "experiments/plan/workload.h"

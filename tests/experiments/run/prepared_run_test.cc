@@ -23,7 +23,7 @@
 #include "core/ops/reference/reference_backend.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/draft_vocabulary.h"
-#include "experiments/models/model_shelf.h"
+#include "experiments/loading/model_shelf.h"
 #include "experiments/plan/costs.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/read_experiment.h"

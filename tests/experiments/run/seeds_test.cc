@@ -19,7 +19,7 @@
 #include "core/base/common.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
-#include "experiments/models/model_shelf.h"
+#include "experiments/loading/model_shelf.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/read_experiment.h"
 #include "experiments/plan/workload.h"
@@ -31,7 +31,7 @@
 #include "experiments/run/recording.h"
 #include "experiments/run/run_file.h"
 #include "experiments/run/runner.h"
-#include "experiments/single/texts.h"
+#include "experiments/texts/texts.h"
 #include "tests/experiments/preset_files.h"
 #include "tests/experiments/test_files.h"
 

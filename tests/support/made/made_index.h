@@ -11,7 +11,7 @@
 #include "core/base/token.h"
 #include "drafters/text/corpus_index.h"
 #include "drafters/text/index_manifest.h"
-#include "experiments/tools/index/index_builder.h"
+#include "experiments/makers/index/index_builder.h"
 
 namespace banyan {
 

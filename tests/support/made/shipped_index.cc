@@ -9,8 +9,8 @@
 #include "core/base/common.h"
 #include "core/tokenizer/tokenizer.h"
 #include "core/tokenizer/vocabulary.h"
-#include "experiments/tools/documents.h"
-#include "experiments/tools/index/index_builder.h"
+#include "experiments/makers/documents.h"
+#include "experiments/makers/index/index_builder.h"
 #include "tests/core/checkpoint/files.h"
 
 namespace banyan {

@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 #include "tests/conformance/pairing.h"
 #include "tests/support/drafting.h"
-#include "tests/support/models.h"
+#include "tests/support/shared_models.h"
 #include "tests/support/table_drafter.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
