@@ -28,7 +28,7 @@ absl::Status RequireDirectory(absl::string_view what,
 namespace {
 
 constexpr char kModel[] = "model";  // the key of those that are open
-constexpr char kHint[] =
+constexpr char kWorkbenchHint[] =
     "; drafters common_tokens and retokenized take a model with tokens of its "
     "own";
 
@@ -105,7 +105,8 @@ absl::StatusOr<std::shared_ptr<const Model>> Workbench::Open(
     const Params& name) {
   BANYAN_ASSIGN_OR_RETURN(const Named* named, Find(kModel, name));
   const absl::Status alike = CheckTokens(*named);
-  if (!alike.ok()) return name.Error(absl::StrCat(alike.message(), kHint));
+  if (!alike.ok())
+    return name.Error(absl::StrCat(alike.message(), kWorkbenchHint));
   return named->model;
 }
 

@@ -14,15 +14,15 @@
 namespace banyan {
 namespace {
 
-using Path = std::vector<int>;
+using NodePath = std::vector<int>;
 
 constexpr std::size_t kMaxBytes = std::size_t{16} << 20;
 
 }  // namespace
 
-absl::StatusOr<std::vector<Path>> ParsePathsJson(absl::string_view text,
-                                                 const std::string& file_name,
-                                                 const std::string& tree_name) {
+absl::StatusOr<std::vector<NodePath>> ParsePathsJson(
+    absl::string_view text, const std::string& file_name,
+    const std::string& tree_name) {
   PathsReader reader(text, file_name);
   BANYAN_RETURN_IF_ERROR(reader.Read());
   std::map<std::string, PathsReader::Tree>& trees = reader.trees();
@@ -49,14 +49,14 @@ absl::StatusOr<std::vector<Path>> ParsePathsJson(absl::string_view text,
   return std::move(found->second.paths);
 }
 
-absl::StatusOr<std::vector<Path>> ReadPathsFile(const std::string& path,
-                                                const std::string& tree_name) {
+absl::StatusOr<std::vector<NodePath>> ReadPathsFile(
+    const std::string& path, const std::string& tree_name) {
   BANYAN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxBytes));
   return ParsePathsJson(text, path, tree_name);
 }
 
-std::string PathsToJson(absl::Span<const Path> paths) {
-  const auto append = [](std::string* out, const Path& path) {
+std::string PathsToJson(absl::Span<const NodePath> paths) {
+  const auto append = [](std::string* out, const NodePath& path) {
     absl::StrAppend(out, "[", absl::StrJoin(path, ", "), "]");
   };
   return absl::StrCat("[", absl::StrJoin(paths, ", ", append), "]");

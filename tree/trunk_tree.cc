@@ -13,12 +13,13 @@
 namespace banyan {
 namespace {
 
-std::size_t Index(int i) { return static_cast<std::size_t>(i); }
+std::size_t NodeIndex(int i) { return static_cast<std::size_t>(i); }
 
 // The child of a node with this token, probes aside; -1 if there is none.
 int ChildOf(const std::vector<Node>& nodes, int parent, TokenId token) {
-  for (int child : nodes[Index(parent)].children)
-    if (nodes[Index(child)].token == token && !nodes[Index(child)].probe())
+  for (int child : nodes[NodeIndex(parent)].children)
+    if (nodes[NodeIndex(child)].token == token &&
+        !nodes[NodeIndex(child)].probe())
       return child;
   return -1;
 }
@@ -42,45 +43,45 @@ absl::Span<const Draw> TrunkTree::draws(int index) const {
 }
 
 const Proposal* TrunkTree::proposal(int index) const {
-  const auto& proposal = states_[Index(index)].proposal;
+  const auto& proposal = states_[NodeIndex(index)].proposal;
   return proposal.has_value() ? &*proposal : nullptr;
 }
 
 double TrunkTree::path_mass(int index) const {
-  return states_[Index(index)].path_mass;
+  return states_[NodeIndex(index)].path_mass;
 }
 
 int TrunkTree::multiplicity(int index) const {
-  return states_[Index(index)].multiplicity;
+  return states_[NodeIndex(index)].multiplicity;
 }
 
-int TrunkTree::rank(int index) const { return states_[Index(index)].rank; }
+int TrunkTree::rank(int index) const { return states_[NodeIndex(index)].rank; }
 
-bool TrunkTree::open(int index) const { return states_[Index(index)].open; }
+bool TrunkTree::open(int index) const { return states_[NodeIndex(index)].open; }
 
-void TrunkTree::Close(int index) { states_[Index(index)].open = false; }
+void TrunkTree::Close(int index) { states_[NodeIndex(index)].open = false; }
 
 const Distribution& TrunkTree::remaining(int index) const {
-  return states_[Index(index)].remaining;
+  return states_[NodeIndex(index)].remaining;
 }
 
 TokenId TrunkTree::candidate(int index) const {
-  return states_[Index(index)].candidate;
+  return states_[NodeIndex(index)].candidate;
 }
 
 double TrunkTree::candidate_mass(int index) const {
-  return states_[Index(index)].candidate_mass;
+  return states_[NodeIndex(index)].candidate_mass;
 }
 
 void TrunkTree::SetProposal(int index, Proposal proposal) {
   Check(!proposal.ranked || draw_kind_ == DrawKind::kDeterministic,
         "a drafter that only ranks was asked for draws");
-  states_[Index(index)].proposal = proposal;
+  states_[NodeIndex(index)].proposal = proposal;
   SetRemaining(index, std::move(proposal.q));
 }
 
 void TrunkTree::SetRemaining(int index, Distribution remaining) {
-  NodeState& state = states_[Index(index)];
+  NodeState& state = states_[NodeIndex(index)];
   state.remaining = std::move(remaining);
   state.candidate_mass = 0;
   if (state.remaining.empty()) {
@@ -111,7 +112,7 @@ int TrunkTree::AddDraw(int index, TokenId token, Distribution judged_by,
   if (!dropped) {
     child = ChildOf(nodes_, index, token);
     if (child >= 0) {
-      ++states_[Index(child)].multiplicity;
+      ++states_[NodeIndex(child)].multiplicity;
     } else {
       const double mass = path_mass(index) * proposal->q.Mass(token);
       child = NewNode(index, token);
@@ -144,26 +145,26 @@ int TrunkTree::AddProbe(int parent, TokenId token,
 void TrunkTree::Prune(absl::Span<const int> keep) {
   Check(draw_kind_ == DrawKind::kDeterministic,
         "only deterministic draws may be pruned");
-  std::vector<char> kept(Index(size()), 0);
-  for (int index : keep) kept[Index(index)] = 1;
+  std::vector<char> kept(NodeIndex(size()), 0);
+  for (int index : keep) kept[NodeIndex(index)] = 1;
 
   TrunkTree result(node(0).token, trunk_, draw_kind_);
-  std::vector<int> renamed(Index(size()), 0);
+  std::vector<int> renamed(NodeIndex(size()), 0);
   for (int index = 0; index < size(); ++index) {
-    if (kept[Index(index)] == 0) continue;
-    Check(index == 0 || kept[Index(node(index).parent)] != 0,
+    if (kept[NodeIndex(index)] == 0) continue;
+    Check(index == 0 || kept[NodeIndex(node(index).parent)] != 0,
           "a kept node whose parent is pruned");
-    const int at = renamed[Index(index)];
+    const int at = renamed[NodeIndex(index)];
     if (proposal(index) != nullptr) result.SetProposal(at, *proposal(index));
     for (const Draw& draw : draws(index)) {
-      if (draw.dropped() || kept[Index(draw.child)] == 0) continue;
+      if (draw.dropped() || kept[NodeIndex(draw.child)] == 0) continue;
       result.now_ = draw.time;
-      renamed[Index(draw.child)] =
+      renamed[NodeIndex(draw.child)] =
           result.AddDraw(at, draw.token, draw.proposal);
     }
     for (int child : node(index).children)
-      if (node(child).probe() && kept[Index(child)] != 0)
-        renamed[Index(child)] =
+      if (node(child).probe() && kept[NodeIndex(child)] != 0)
+        renamed[NodeIndex(child)] =
             result.AddProbe(at, node(child).token, node(child).vector);
     if (!open(index)) result.Close(at);
   }

@@ -30,12 +30,12 @@ namespace banyan {
 
 namespace {
 
-struct Options {
+struct BildOptions {
   double rollback = 3;
   bool argmax = false;
 };
 
-BuiltVerifier Build(ParamsReader& in, const Options& options) {
+BuiltVerifier BuildBild(ParamsReader& in, const BildOptions& options) {
   in.Ensure(options.rollback >= 0, "rollback", "must not be negative");
   const double least = std::exp(-options.rollback);
   return std::make_unique<LongestPath>(
@@ -45,15 +45,15 @@ BuiltVerifier Build(ParamsReader& in, const Options& options) {
 }  // namespace
 
 VerifierRow BildRow() {
-  Keys<Options> keys;
-  keys.Optional("rollback", &Options::rollback,
+  Keys<BildOptions> keys;
+  keys.Optional("rollback", &BildOptions::rollback,
                 "How unlikely a kept token may be, in nats.");
   AddNext(keys);
   return {
       .name = "bild",
       .sentence = "LOSSY: take back what the target finds too unlikely (BiLD).",
       .keys = keys.Rows(),
-      .build = keys.ReadFor(Build),
+      .build = keys.ReadFor(BuildBild),
       .variants = {"{next: argmax}"}};
 }
 

@@ -46,20 +46,20 @@ namespace banyan {
 
 namespace {
 
-struct Options {
+struct TopKOptions {
   int k = 2;        // of blockwise_top_k
   int epsilon = 1;  // of blockwise_distance
   bool argmax = false;
 };
 
-BuiltVerifier BuildTopK(ParamsReader& /*in*/, const Options& options) {
+BuiltVerifier BuildTopK(ParamsReader& /*in*/, const TopKOptions& options) {
   const Bar bar = [k = options.k](const Distribution& p) {
     return MassAtPlace(p, k);
   };
   return std::make_unique<LongestPath>(AtLeast(bar), options.argmax);
 }
 
-BuiltVerifier BuildDistance(ParamsReader& in, const Options& options) {
+BuiltVerifier BuildDistance(ParamsReader& in, const TopKOptions& options) {
   in.Ensure(options.epsilon >= 0, "epsilon", "must not be negative");
   const Standard near = [epsilon = options.epsilon](const Distribution& p) {
     return [epsilon, best = p.Argmax()](TokenId token, double) {
@@ -72,8 +72,9 @@ BuiltVerifier BuildDistance(ParamsReader& in, const Options& options) {
 }  // namespace
 
 VerifierRow BlockwiseTopKRow() {
-  Keys<Options> keys;
-  keys.AtLeast("k", &Options::k, 1, "How many of the target's best are kept.");
+  Keys<TopKOptions> keys;
+  keys.AtLeast("k", &TopKOptions::k, 1,
+               "How many of the target's best are kept.");
   AddNext(keys);
   return {
       .name = "blockwise_top_k",
@@ -85,8 +86,8 @@ VerifierRow BlockwiseTopKRow() {
 }
 
 VerifierRow BlockwiseDistanceRow() {
-  Keys<Options> keys;
-  keys.Optional("epsilon", &Options::epsilon,
+  Keys<TopKOptions> keys;
+  keys.Optional("epsilon", &TopKOptions::epsilon,
                 "The largest distance that is kept, in token ids.");
   AddNext(keys);
   return {.name = "blockwise_distance",

@@ -28,14 +28,14 @@
 namespace banyan {
 namespace {
 
-struct Options {
+struct LenienceOptions {
   double lenience = 0.5;
   bool argmax = false;
 };
 
 class Lenience : public Verifier {
  public:
-  explicit Lenience(const Options& options) : options_(options) {}
+  explicit Lenience(const LenienceOptions& options) : options_(options) {}
 
   VerifierTraits traits() const override {
     return {
@@ -69,10 +69,10 @@ class Lenience : public Verifier {
     return best;
   }
 
-  Options options_;
+  LenienceOptions options_;
 };
 
-BuiltVerifier Build(ParamsReader& in, const Options& options) {
+BuiltVerifier BuildLenience(ParamsReader& in, const LenienceOptions& options) {
   in.Ensure(options.lenience > 0 && options.lenience <= 1, "lenience",
             "must lie in (0, 1]");
   return std::make_unique<Lenience>(options);
@@ -81,17 +81,17 @@ BuiltVerifier Build(ParamsReader& in, const Options& options) {
 }  // namespace
 
 VerifierRow LenienceRow() {
-  Keys<Options> keys;
-  keys.Optional("lenience", &Options::lenience,
+  Keys<LenienceOptions> keys;
+  keys.Optional("lenience", &LenienceOptions::lenience,
                 "The factor by which the draft's mass is discounted.");
-  keys.OneOf("form", &Options::argmax, {"sampling", "argmax"},
+  keys.OneOf("form", &LenienceOptions::argmax, {"sampling", "argmax"},
              "How tokens are kept.");
   return {.name = "lenience",
           .sentence =
               "LOSSY: speculative sampling with the draft probability "
               "discounted (lenience).",
           .keys = keys.Rows(),
-          .build = keys.ReadFor(Build),
+          .build = keys.ReadFor(BuildLenience),
           .variants = {"{form: argmax}"}};
 }
 

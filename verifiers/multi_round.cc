@@ -79,7 +79,7 @@ class MultiRound : public Verifier {
   bool shuffled_;
 };
 
-BuiltVerifier Build(ParamsReader& /*in*/, bool shuffled) {
+BuiltVerifier BuildMultiRound(ParamsReader& /*in*/, bool shuffled) {
   return std::make_unique<MultiRound>(shuffled);
 }
 
@@ -95,7 +95,7 @@ VerifierRow MultiRoundRow() {
               "SpecInfer's multi-step speculative sampling: a tree's draws, "
               "one round after another.",
           .keys = keys.Rows(),
-          .build = keys.ReadFor(Build),
+          .build = keys.ReadFor(BuildMultiRound),
           .variants = {"{order: shuffled}"}};
 }
 

@@ -28,13 +28,13 @@ namespace banyan {
 
 namespace {
 
-struct Options {
+struct TopBetaOptions {
   int beta = 3;
   double tolerance = 1;
   bool argmax = false;
 };
 
-BuiltVerifier Build(ParamsReader& in, const Options& options) {
+BuiltVerifier BuildTopBeta(ParamsReader& in, const TopBetaOptions& options) {
   in.Ensure(options.tolerance >= 0, "tolerance", "must not be negative");
   const double share = std::exp(-options.tolerance);
   const Bar bar = [beta = options.beta, share](const Distribution& p) {
@@ -46,17 +46,17 @@ BuiltVerifier Build(ParamsReader& in, const Options& options) {
 }  // namespace
 
 VerifierRow TopBetaRow() {
-  Keys<Options> keys;
-  keys.AtLeast("beta", &Options::beta, 1,
+  Keys<TopBetaOptions> keys;
+  keys.AtLeast("beta", &TopBetaOptions::beta, 1,
                "How many of the target's best are kept.");
-  keys.Optional("tolerance", &Options::tolerance,
+  keys.Optional("tolerance", &TopBetaOptions::tolerance,
                 "How far below the best a kept token may be, in nats.");
   AddNext(keys);
   return {
       .name = "top_beta",
       .sentence = "LOSSY: keep what is among the target's best few (SpecDec).",
       .keys = keys.Rows(),
-      .build = keys.ReadFor(Build),
+      .build = keys.ReadFor(BuildTopBeta),
       .variants = {"{next: argmax}"}};
 }
 

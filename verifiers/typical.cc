@@ -32,13 +32,13 @@ double Entropy(const Distribution& p) {
   return entropy;
 }
 
-struct Options {
+struct TypicalOptions {
   double epsilon = 0.09;  // both as published with Medusa
   double delta = 0.3;
   bool argmax = false;
 };
 
-BuiltVerifier Build(ParamsReader& in, const Options& options) {
+BuiltVerifier BuildTypical(ParamsReader& in, const TypicalOptions& options) {
   const double epsilon = options.epsilon;
   const double delta = options.delta;
   in.Ensure(epsilon >= 0 && epsilon <= 1, "epsilon", "must lie in [0, 1]");
@@ -53,10 +53,10 @@ BuiltVerifier Build(ParamsReader& in, const Options& options) {
 }  // namespace
 
 VerifierRow TypicalRow() {
-  Keys<Options> keys;
-  keys.Optional("epsilon", &Options::epsilon,
+  Keys<TypicalOptions> keys;
+  keys.Optional("epsilon", &TypicalOptions::epsilon,
                 "Tokens of at least this probability are accepted.");
-  keys.Optional("delta", &Options::delta,
+  keys.Optional("delta", &TypicalOptions::delta,
                 "Tokens of at least this, times exp(-entropy), are accepted "
                 "too.");
   AddNext(keys);
@@ -65,7 +65,7 @@ VerifierRow TypicalRow() {
               "LOSSY: typical acceptance: keep what is typical under the "
               "target (Medusa).",
           .keys = keys.Rows(),
-          .build = keys.ReadFor(Build),
+          .build = keys.ReadFor(BuildTypical),
           .variants = {"{next: argmax}"}};
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/base/common.h"
 
@@ -68,6 +69,22 @@ inline std::uint64_t Fnv1a(absl::Span<const std::byte> bytes,
   for (std::byte byte : bytes)
     name = (name ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3;
   return name;
+}
+
+// The bytes of numbers.
+template <typename T>
+absl::Span<std::byte> AsBytes(absl::Span<T> numbers) {
+  return {reinterpret_cast<std::byte*>(numbers.data()),
+          numbers.size() * sizeof(T)};
+}
+template <typename T>
+absl::Span<std::byte> AsBytes(std::vector<T>& numbers) {
+  return AsBytes(absl::MakeSpan(numbers));
+}
+template <typename T>
+absl::Span<const std::byte> AsBytes(const std::vector<T>& numbers) {
+  return {reinterpret_cast<const std::byte*>(numbers.data()),
+          numbers.size() * sizeof(T)};
 }
 
 // The bytes of a text.

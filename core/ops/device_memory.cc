@@ -2,16 +2,12 @@
 
 #include <algorithm>
 
+#include "core/base/bytes.h"
 #include "core/base/check.h"
 
 namespace banyan {
 
 namespace {
-
-absl::Span<std::byte> AsBytes(std::vector<float>& numbers) {
-  return {reinterpret_cast<std::byte*>(numbers.data()),
-          numbers.size() * sizeof(float)};
-}
 
 std::ptrdiff_t At(int row, std::size_t stride) {
   return static_cast<std::ptrdiff_t>(static_cast<std::size_t>(row) * stride);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/algorithm/container.h"
+#include "core/base/bytes.h"
 #include "core/base/check.h"
 #include "core/base/number_rows.h"
 #include "core/ops/device_memory.h"
@@ -12,11 +13,6 @@
 namespace banyan {
 
 namespace {
-
-absl::Span<std::byte> AsBytes(absl::Span<float> numbers) {
-  return {reinterpret_cast<std::byte*>(numbers.data()),
-          numbers.size() * sizeof(float)};
-}
 
 absl::Status DownloadRow(DeviceMemory& memory, const Tensor& x, int row,
                          absl::Span<std::byte> to) {

@@ -5,16 +5,12 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/functional/function_ref.h"
+#include "core/base/bytes.h"
 #include "core/base/token.h"
 #include "core/ops/backend.h"
 
 namespace banyan {
 namespace {
-
-absl::Span<std::byte> AsBytes(absl::Span<float> numbers) {
-  return {reinterpret_cast<std::byte*>(numbers.data()),
-          numbers.size() * sizeof(float)};
-}
 
 Tensor TokenSide(const Architecture& architecture, const Tensor& beside) {
   const int hidden = architecture.hidden_size;

@@ -74,10 +74,10 @@ namespace {
 constexpr char kFormat[] = "banyan corpus index";
 constexpr std::int64_t kVersion = 2;
 // A million shards' worth.
-constexpr std::size_t kMostBytes = std::size_t{1} << 29;
+constexpr std::size_t kMostManifestBytes = std::size_t{1} << 29;
 constexpr std::size_t kDigitsOfName = 16;
 
-constexpr absl::string_view kKeys[] = {
+constexpr absl::string_view kManifestKeys[] = {
     "format",      "version",      "tokenizer", "vocab_size",
     "token_bytes", "shard_tokens", "shards",    "manifest_fnv1a"};
 constexpr absl::string_view kShardKeys[] = {
@@ -103,7 +103,7 @@ absl::Status ReadDigits(const JsonAt& value, std::size_t count,
   return digits ? absl::OkStatus() : value.Expected(what);
 }
 
-absl::Status ReadName(const JsonAt& value, std::string& out) {
+absl::Status ReadManifestName(const JsonAt& value, std::string& out) {
   return ReadDigits(value, kDigitsOfName, "sixteen digits of base 16", out);
 }
 
@@ -123,9 +123,10 @@ absl::Status ReadShard(const JsonAt& json, const IndexManifest& manifest,
   // What holds a token holds a separator.
   const std::int64_t most = shard.tokens > 0 ? shard.tokens - 1 : 0;
   BANYAN_RETURN_IF_ERROR(Read(json.At("suffixes"), 0, most, shard.suffixes));
-  BANYAN_RETURN_IF_ERROR(ReadName(json.At("tokens_fnv1a"), shard.tokens_fnv1a));
   BANYAN_RETURN_IF_ERROR(
-      ReadName(json.At("suffixes_fnv1a"), shard.suffixes_fnv1a));
+      ReadManifestName(json.At("tokens_fnv1a"), shard.tokens_fnv1a));
+  BANYAN_RETURN_IF_ERROR(
+      ReadManifestName(json.At("suffixes_fnv1a"), shard.suffixes_fnv1a));
   BANYAN_RETURN_IF_ERROR(ReadExtents(json.At("tokens_extents"),
                                      shard.tokens * manifest.token_bytes,
                                      shard.tokens_extents));
@@ -135,7 +136,7 @@ absl::Status ReadShard(const JsonAt& json, const IndexManifest& manifest,
                   shard.suffixes_extents));
   BANYAN_RETURN_IF_ERROR(Read(json.At("documents"), 0, kMost, shard.documents));
   BANYAN_RETURN_IF_ERROR(Read(json.At("cut"), 0, kMost, shard.cut));
-  return ReadName(json.At("text_fnv1a"), shard.text_fnv1a);
+  return ReadManifestName(json.At("text_fnv1a"), shard.text_fnv1a);
 }
 
 JsonValue JsonOf(const IndexManifest& manifest) {
@@ -198,7 +199,7 @@ absl::Status ReadManifest(const JsonAt& json, IndexManifest& manifest) {
   if (number != kVersion)
     return json.At("version").Expected(absl::StrCat(
         kVersion, "; build the index again with `banyan make index`"));
-  BANYAN_RETURN_IF_ERROR(json.HasOnly(kKeys));
+  BANYAN_RETURN_IF_ERROR(json.HasOnly(kManifestKeys));
   BANYAN_ASSIGN_OR_RETURN(manifest.tokenizer, json.At("tokenizer").String());
   BANYAN_RETURN_IF_ERROR(
       Read(json.At("vocab_size"), 1, std::numeric_limits<int>::max(), number));
@@ -211,7 +212,7 @@ absl::Status ReadManifest(const JsonAt& json, IndexManifest& manifest) {
                               manifest.shard_tokens));
   BANYAN_RETURN_IF_ERROR(ReadShards(json.At("shards"), manifest));
   std::string name;
-  BANYAN_RETURN_IF_ERROR(ReadName(json.At("manifest_fnv1a"), name));
+  BANYAN_RETURN_IF_ERROR(ReadManifestName(json.At("manifest_fnv1a"), name));
   const std::string expected = NameOf(JsonOf(manifest));
   return name == expected
              ? absl::OkStatus()
@@ -263,7 +264,8 @@ std::string ToJson(const IndexManifest& manifest) {
 absl::StatusOr<IndexManifest> ReadIndexManifest(const std::string& folder,
                                                 absl::string_view file) {
   const std::string path = absl::StrCat(folder, "/", file);
-  BANYAN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostBytes));
+  BANYAN_ASSIGN_OR_RETURN(const std::string text,
+                          ReadFile(path, kMostManifestBytes));
   BANYAN_ASSIGN_OR_RETURN(const JsonTree tree, JsonTree::Parse(text, path));
   IndexManifest manifest;
   BANYAN_RETURN_IF_ERROR(ReadManifest(tree.root(), manifest));

@@ -55,7 +55,7 @@ int DraftPlan::Find(absl::Span<const TokenId> path) const {
 namespace {
 
 // The children of a node of the plan, by rising token.
-CountRow RowOf(const DraftPlan& plan, int node, int vocab_size) {
+CountRow CountRowOf(const DraftPlan& plan, int node, int vocab_size) {
   std::vector<std::pair<TokenId, double>> entries;
   for (int child = plan.node(node).first_child; child >= 0;
        child = plan.node(child).next_sibling) {
@@ -126,7 +126,7 @@ absl::StatusOr<std::vector<Proposals>> PlanDrafter::Propose(
         const DraftPlan& plan = SessionOf<PlanSession>(request).plan();
         const int at = plan.Find(path);
         CountRow row = {.vocab_size = vocab_size_};
-        if (at >= 0) row = RowOf(plan, at, vocab_size_);
+        if (at >= 0) row = CountRowOf(plan, at, vocab_size_);
         if (rule_.has_value())
           return rule_->Apply(request.tree->draw_kind(), std::move(row),
                               request.context->tokens, path);

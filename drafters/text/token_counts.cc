@@ -33,9 +33,9 @@ DType TypeOf(std::int64_t) { return DType::kI64; }
 DType TypeOf(std::int32_t) { return DType::kI32; }
 
 // Reads the tensors of one file and says what is wrong with them.
-class Reader {
+class CountsReader {
  public:
-  explicit Reader(const TensorFile& file) : file_(file) {}
+  explicit CountsReader(const TensorFile& file) : file_(file) {}
 
   absl::Status Error(absl::string_view tensor, absl::string_view what) const {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -83,7 +83,8 @@ std::string Entry(std::size_t index, T value, absl::string_view expected) {
   return absl::StrCat("entry ", index, " is ", value, ", expected ", expected);
 }
 
-absl::Status CheckUnigram(const TokenCounts& counts, const Reader& reader) {
+absl::Status CheckUnigram(const TokenCounts& counts,
+                          const CountsReader& reader) {
   bool any = false;
   for (std::size_t i = 0; i < counts.unigram.size(); ++i) {
     if (counts.unigram[i] < 0)
@@ -95,7 +96,8 @@ absl::Status CheckUnigram(const TokenCounts& counts, const Reader& reader) {
                       "expected some token to be counted, found none");
 }
 
-absl::Status CheckOffsets(const TokenCounts& counts, const Reader& reader) {
+absl::Status CheckOffsets(const TokenCounts& counts,
+                          const CountsReader& reader) {
   const std::vector<std::int64_t>& offsets = counts.offsets;
   if (offsets.front() != 0)
     return reader.Error(kOffsets, Entry(0, offsets.front(), "0"));
@@ -113,7 +115,7 @@ absl::Status CheckOffsets(const TokenCounts& counts, const Reader& reader) {
 }
 
 // Requires valid offsets.
-absl::Status CheckPairs(const TokenCounts& counts, const Reader& reader) {
+absl::Status CheckPairs(const TokenCounts& counts, const CountsReader& reader) {
   const auto vocab_size = static_cast<TokenId>(counts.unigram.size());
   for (std::size_t i = 0; i < counts.tokens.size(); ++i) {
     if (counts.tokens[i] < 0 || counts.tokens[i] >= vocab_size)
@@ -156,7 +158,7 @@ absl::StatusOr<TokenCounts> ReadTokenCounts(const std::string& path,
                                             int vocab_size) {
   BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<TensorFile> file,
                           TensorFile::Open(path));
-  const Reader reader(*file);
+  const CountsReader reader(*file);
   TokenCounts counts;
   BANYAN_RETURN_IF_ERROR(reader.CheckNames());
   BANYAN_RETURN_IF_ERROR(reader.Read(

@@ -14,7 +14,7 @@ namespace {
 
 // A node that may be added: its parent is in the tree, its previous sibling
 // too.
-struct Candidate {
+struct MedusaCandidate {
   double product = 0;
   double parent_product = 1;
   std::vector<int> path;  // child ranks from 0
@@ -22,7 +22,7 @@ struct Candidate {
 
 // "Comes later", as std::priority_queue wants it.
 struct Later {
-  bool operator()(const Candidate& a, const Candidate& b) const {
+  bool operator()(const MedusaCandidate& a, const MedusaCandidate& b) const {
     if (a.product != b.product) return a.product < b.product;
     return std::forward_as_tuple(a.path.size(), a.path) >
            std::forward_as_tuple(b.path.size(), b.path);
@@ -38,8 +38,8 @@ class Frontier {
 
   bool empty() const { return queue_.empty(); }
   // Takes the best and puts its first child and its next sibling in.
-  Candidate Take() {
-    Candidate best = queue_.top();
+  MedusaCandidate Take() {
+    MedusaCandidate best = queue_.top();
     queue_.pop();
     std::vector<int> sibling = best.path;
     ++sibling.back();
@@ -61,7 +61,8 @@ class Frontier {
   }
 
   const std::vector<std::vector<double>>& accuracies_;
-  std::priority_queue<Candidate, std::vector<Candidate>, Later> queue_;
+  std::priority_queue<MedusaCandidate, std::vector<MedusaCandidate>, Later>
+      queue_;
 };
 
 absl::Status CheckOptions(const MedusaOptions& options) {
@@ -90,7 +91,7 @@ absl::StatusOr<RatedShape> GreedyTree(const MedusaOptions& options) {
   std::vector<std::vector<int>> paths;
   double expected_tokens = 1;
   for (int n = 0; n < options.nodes && !frontier.empty(); ++n) {
-    Candidate best = frontier.Take();
+    MedusaCandidate best = frontier.Take();
     expected_tokens += best.product;
     paths.push_back(std::move(best.path));
   }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kNoTree = -std::numeric_limits<double>::infinity();
 
-std::size_t At(int index) { return static_cast<std::size_t>(index); }
+std::size_t Slot(int index) { return static_cast<std::size_t>(index); }
 
 // to[i] = max(to[i], from[i] + add). All the time is spent here: neighbours in
 // memory and no branch, so compilers make it a vector loop.
@@ -35,7 +35,7 @@ int LastChild(const std::vector<double>& without,
   double best = kNoTree;
   int size = 0;
   for (int m = 1; m <= std::min(largest, nodes - 1); ++m) {
-    const double value = without[At(nodes - m)] + acceptance * below[At(m)];
+    const double value = without[Slot(nodes - m)] + acceptance * below[Slot(m)];
     if (value > best) {
       best = value;
       size = m;
@@ -61,7 +61,7 @@ SequoiaTable::SequoiaTable(std::vector<double> acceptance, int nodes)
     : acceptance_(std::move(acceptance)), nodes_(nodes) {
   Check(nodes >= 1, "a tree has a root");
   Layer root;  // (1)
-  root.best.assign(At(nodes + 1), kNoTree);
+  root.best.assign(Slot(nodes + 1), kNoTree);
   root.best[1] = 1;
   layers_.push_back(std::move(root));
 }
@@ -69,7 +69,7 @@ SequoiaTable::SequoiaTable(std::vector<double> acceptance, int nodes)
 // (2)
 SequoiaTable::Layer SequoiaTable::EmptyLayer() const {
   Layer layer;
-  layer.best.assign(At(nodes_ + 1), kNoTree);
+  layer.best.assign(Slot(nodes_ + 1), kNoTree);
   layer.rows.assign(acceptance_.size() + 1, layer.best);
   layer.rows[0][1] = 1;
   return layer;
@@ -78,7 +78,8 @@ SequoiaTable::Layer SequoiaTable::EmptyLayer() const {
 // (4)
 void SequoiaTable::TakeBest(int nodes, Layer& layer) const {
   for (const std::vector<double>& row : layer.rows) {
-    layer.best[At(nodes)] = std::max(layer.best[At(nodes)], row[At(nodes)]);
+    layer.best[Slot(nodes)] =
+        std::max(layer.best[Slot(nodes)], row[Slot(nodes)]);
   }
 }
 
@@ -92,10 +93,10 @@ void SequoiaTable::Deepen() {
       std::min<std::int64_t>(nodes_, 1 + std::int64_t{ranks} * below.largest));
   for (int b = 1; b <= ranks; ++b) {
     // b - 1 children need at least b nodes with their parent.
-    const double* without = layer.rows[At(b - 1)].data() + b;
-    double* with = layer.rows[At(b)].data() + b;
+    const double* without = layer.rows[Slot(b - 1)].data() + b;
+    double* with = layer.rows[Slot(b)].data() + b;
     for (int m = 1; m <= std::min(below.largest, nodes_ - b); ++m) {
-      Raise(without, acceptance_[At(b - 1)] * below.best[At(m)],
+      Raise(without, acceptance_[Slot(b - 1)] * below.best[Slot(m)],
             nodes_ - b - m + 1, with + m);
     }
   }
@@ -116,11 +117,11 @@ void SequoiaTable::AddUnlimited() {
     const int count = std::min(t, nodes_ - t);
     for (std::size_t b = 1; b <= acceptance_.size(); ++b) {
       std::vector<double>& child = scaled[b - 1];
-      child[At(t)] = acceptance_[b - 1] * unlimited_.best[At(t)];
+      child[Slot(t)] = acceptance_[b - 1] * unlimited_.best[Slot(t)];
       const std::vector<double>& without = unlimited_.rows[b - 1];
       double* to = unlimited_.rows[b].data() + t + 1;
-      Raise(without.data() + 1, child[At(t)], count, to);
-      Raise(child.data() + 1, without[At(t)], count, to);
+      Raise(without.data() + 1, child[Slot(t)], count, to);
+      Raise(child.data() + 1, without[Slot(t)], count, to);
     }
   }
 }
@@ -135,12 +136,12 @@ const SequoiaTable::Layer& SequoiaTable::layer(int depth) const {
     return unlimited_;
   }
   Check(depth >= 0 && depth <= this->depth(), "the layer was made");
-  return layers_[At(depth)];
+  return layers_[Slot(depth)];
 }
 
 double SequoiaTable::Best(int nodes, int depth) const {
   Check(nodes >= 1 && nodes <= nodes_, "the table covers the size");
-  return layer(depth).best[At(nodes)];
+  return layer(depth).best[Slot(nodes)];
 }
 
 // Returns the choices that give F(nodes, depth): subtree sizes, by rank.
@@ -149,7 +150,7 @@ std::vector<int> SequoiaTable::ChildSizes(int nodes, int depth) const {
   const Layer& here = layer(depth);
   const Layer& below = layer(depth == kUnlimited ? kUnlimited : depth - 1);
   std::size_t children = acceptance_.size();
-  while (here.rows[children][At(nodes)] != here.best[At(nodes)]) --children;
+  while (here.rows[children][Slot(nodes)] != here.best[Slot(nodes)]) --children;
   std::vector<int> sizes(children);
   for (std::size_t b = children; b > 0; --b) {
     sizes[b - 1] = LastChild(here.rows[b - 1], below.best, below.largest,

@@ -101,9 +101,8 @@ std::vector<double> AdaptiveChain::State() const {
 
 namespace {
 
-using Options = AdaptiveChainOptions;
-
-BuiltPolicy Build(ParamsReader& in, const Options& options) {
+BuiltPolicy BuildAdaptiveChain(ParamsReader& in,
+                               const AdaptiveChainOptions& options) {
   in.Ensure(options.nodes >= 1, "nodes", "must be at least 1");
   in.Ensure(options.threshold >= 0 && options.threshold <= 1, "threshold",
             "must lie in [0, 1]");
@@ -127,21 +126,21 @@ BuiltPolicy Build(ParamsReader& in, const Options& options) {
 }  // namespace
 
 PolicyRow AdaptiveChainRow() {
-  Keys<Options> keys;
-  keys.Required("nodes", &Options::nodes, "The longest chain.");
-  keys.Optional("threshold", &Options::threshold,
+  Keys<AdaptiveChainOptions> keys;
+  keys.Required("nodes", &AdaptiveChainOptions::nodes, "The longest chain.");
+  keys.Optional("threshold", &AdaptiveChainOptions::threshold,
                 "The mass below which confidence is low.");
-  keys.OneOf("on_low", &Options::on_low,
+  keys.OneOf("on_low", &AdaptiveChainOptions::on_low,
              {"keep_and_stop", "drop", "stop_before"},
              "What happens to a token of low confidence.");
-  keys.Optional("goal", &Options::goal,
+  keys.Optional("goal", &AdaptiveChainOptions::goal,
                 "The acceptance rate to which the threshold is refitted.");
-  keys.Optional("step", &Options::step,
+  keys.Optional("step", &AdaptiveChainOptions::step,
                 "How far the threshold moves, with `goal`.")
       .OnlyWith("goal");
-  keys.Optional("adjust", &Options::adjust,
+  keys.Optional("adjust", &AdaptiveChainOptions::adjust,
                 "Whether verdicts lengthen and shorten the chain.");
-  keys.Optional("max_nodes", &Options::max_nodes,
+  keys.Optional("max_nodes", &AdaptiveChainOptions::max_nodes,
                 "The longest chain, with `adjust`.")
       .OnlyWith("adjust", "true");
   return {.name = "adaptive_chain",
@@ -149,7 +148,7 @@ PolicyRow AdaptiveChainRow() {
               "A chain that stops on low confidence, adapts its length to "
               "acceptance, or refits its threshold.",
           .keys = keys.Rows(),
-          .build = keys.ReadFor(Build),
+          .build = keys.ReadFor(BuildAdaptiveChain),
           .sizes = {.nodes = true},
           .renamed = {{"gamma", "nodes"}, {"max_gamma", "max_nodes"}},
           .examples = {"{nodes: 2}", "{nodes: 2, on_low: drop}",

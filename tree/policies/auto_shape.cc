@@ -177,7 +177,7 @@ std::vector<double> AutoShape::State() const {
 
 namespace {
 
-BuiltPolicy Build(ParamsReader& in, AutoOptions options) {
+BuiltPolicy BuildAutoShape(ParamsReader& in, AutoOptions options) {
   const HardwareSection section = TakeHardware(in);
   in.Ensure(section.nodes <= kMostNodes, "nodes",
             absl::StrCat("must be at most ", kMostNodes,
@@ -208,7 +208,7 @@ PolicyRow AutoShapeRow() {
           "Each round the fastest tree, perhaps none, by the running "
           "acceptance and measured costs.",
       .keys = keys.Rows(),
-      .build = keys.ReadFor(Build),
+      .build = keys.ReadFor(BuildAutoShape),
       .sizes = {.nodes = true, .levels = true, .width = true},
       .takes_costs = true,
       .renamed = {{"budget", "nodes"},

@@ -95,9 +95,7 @@ std::vector<Expansion> BestFirst::Next(const TrunkTree& tree) const {
 
 namespace {
 
-using Options = BestFirstOptions;
-
-BuiltPolicy Build(ParamsReader& in, const Options& options) {
+BuiltPolicy BuildBestFirst(ParamsReader& in, const BestFirstOptions& options) {
   in.Ensure(options.most_draws >= 0, "most_draws", "must not be negative");
   EnsureDraws(in, "most_draws", options.most_draws);
   in.Ensure(options.levels >= 0, "levels",
@@ -113,15 +111,16 @@ BuiltPolicy Build(ParamsReader& in, const Options& options) {
 }  // namespace
 
 PolicyRow BestFirstRow() {
-  Keys<Options> keys;
-  keys.Required("most_draws", &Options::most_draws, "The most draws.");
-  keys.Optional("levels", &Options::levels, "The most levels; 0: no limit.");
-  keys.Optional("min_value", &Options::min_value,
+  Keys<BestFirstOptions> keys;
+  keys.Required("most_draws", &BestFirstOptions::most_draws, "The most draws.");
+  keys.Optional("levels", &BestFirstOptions::levels,
+                "The most levels; 0: no limit.");
+  keys.Optional("min_value", &BestFirstOptions::min_value,
                 "The least value of a draw that is made.");
-  keys.Optional("decay", &Options::decay,
+  keys.Optional("decay", &BestFirstOptions::decay,
                 "A draw is worth this much less with each level (SpecExec).");
   keys.Optional(
-      "beams", &Options::beams,
+      "beams", &BestFirstOptions::beams,
       "The most nodes that are drafted from in one pass of the drafter; "
       "0: all.");
   return {.name = "best_first",
@@ -129,7 +128,7 @@ PolicyRow BestFirstRow() {
               "Best first (DySpec; ranked draws: OPT-Tree, SpecExec): each "
               "draw where the drafter deems acceptance likeliest.",
           .keys = keys.Rows(),
-          .build = keys.ReadFor(Build),
+          .build = keys.ReadFor(BuildBestFirst),
           .sizes = {.levels = true},
           .renamed = {{"budget", "most_draws"}, {"max_depth", "levels"}},
           .examples = {"{most_draws: 2}", "{most_draws: 3, levels: 2}",

@@ -43,8 +43,8 @@ absl::Status CheckRenamed(const PolicyRow& row, const Params& section) {
   return absl::OkStatus();
 }
 
-absl::Status Build(const PolicyRow& row, ParamsReader& in,
-                   PolicyChoice& choice) {
+absl::Status BuildRow(const PolicyRow& row, ParamsReader& in,
+                      PolicyChoice& choice) {
   if (row.build != nullptr) {
     BANYAN_ASSIGN_OR_RETURN(choice.policy, row.build(in));
     return in.Finish();
@@ -80,7 +80,7 @@ absl::StatusOr<PolicyChoice> BuildPolicy(const Params& section) {
   if (const Params* named = in.Take("draws")) {
     BANYAN_ASSIGN_OR_RETURN(choice.draw_kind, ReadDrawKind(*named));
   }
-  BANYAN_RETURN_IF_ERROR(Build(*row, in, choice));
+  BANYAN_RETURN_IF_ERROR(BuildRow(*row, in, choice));
   // What the keys alone did not show.
   if (const int nodes = choice.policy->traits().nodes; nodes > kMaxDraws)
     return section.Error(absl::StrCat("policy ", row->name, ": makes up to ",

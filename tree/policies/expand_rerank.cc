@@ -16,8 +16,8 @@ namespace banyan {
 namespace {
 
 // The `count` nodes of largest path mass, ties towards the older node.
-std::vector<int> Best(const TrunkTree& tree, std::vector<int> nodes,
-                      int count) {
+std::vector<int> BestValued(const TrunkTree& tree, std::vector<int> nodes,
+                            int count) {
   std::stable_sort(nodes.begin(), nodes.end(), [&](int a, int b) {
     return tree.path_mass(a) > tree.path_mass(b);
   });
@@ -53,7 +53,7 @@ std::vector<Expansion> ExpandRerank::Next(const TrunkTree& tree) const {
     if (tree.node(node).depth == level && tree.open(node))
       newest.push_back(node);
   std::vector<Expansion> next;
-  for (int node : Best(tree, newest, options_.width))
+  for (int node : BestValued(tree, newest, options_.width))
     next.push_back({.node = node, .draws = options_.width});
   return next;
 }
@@ -61,16 +61,15 @@ std::vector<Expansion> ExpandRerank::Next(const TrunkTree& tree) const {
 std::vector<int> ExpandRerank::Keep(const TrunkTree& tree) const {
   std::vector<int> drafted;
   for (int node = 1; node < tree.size(); ++node) drafted.push_back(node);
-  std::vector<int> keep = Best(tree, drafted, options_.nodes);
+  std::vector<int> keep = BestValued(tree, drafted, options_.nodes);
   keep.push_back(0);
   return keep;
 }
 
 namespace {
 
-using Options = ExpandRerankOptions;
-
-BuiltPolicy Build(ParamsReader& in, const Options& options) {
+BuiltPolicy BuildExpandRerank(ParamsReader& in,
+                              const ExpandRerankOptions& options) {
   in.Ensure(options.width >= 1, "width", "must be at least 1");
   in.Ensure(options.levels >= 0, "levels", "must not be negative");
   in.Ensure(options.nodes >= 0, "nodes", "must not be negative");
@@ -81,18 +80,19 @@ BuiltPolicy Build(ParamsReader& in, const Options& options) {
 }  // namespace
 
 PolicyRow ExpandRerankRow() {
-  Keys<Options> keys;
-  keys.Required("width", &Options::width,
+  Keys<ExpandRerankOptions> keys;
+  keys.Required("width", &ExpandRerankOptions::width,
                 "The nodes that are expanded a level, and draws of each.");
-  keys.Required("levels", &Options::levels, "The levels.");
-  keys.Required("nodes", &Options::nodes, "The nodes that are kept.");
+  keys.Required("levels", &ExpandRerankOptions::levels, "The levels.");
+  keys.Required("nodes", &ExpandRerankOptions::nodes,
+                "The nodes that are kept.");
   return {
       .name = "expand_rerank",
       .sentence =
           "EAGLE-2: expand the best nodes level by level, then keep the "
           "best of all.",
       .keys = keys.Rows(),
-      .build = keys.ReadFor(Build),
+      .build = keys.ReadFor(BuildExpandRerank),
       .sizes = {.nodes = true, .levels = true, .width = true},
       .only_draws = DrawKind::kDeterministic,
       .renamed = {{"total", "nodes"}, {"depth", "levels"}, {"top_k", "width"}},

@@ -20,13 +20,13 @@ namespace banyan {
 namespace {
 
 // The optimisers know nothing of files: their errors get the section's place.
-absl::Status At(const ParamsReader& in, const absl::Status& error) {
+absl::Status PlanError(const ParamsReader& in, const absl::Status& error) {
   return in.section().Error(in.what() + ": " + std::string(error.message()));
 }
 
 absl::StatusOr<ShapePlan> Rated(const ParamsReader& in,
                                 absl::StatusOr<RatedShape> rated) {
-  if (!rated.ok()) return At(in, rated.status());
+  if (!rated.ok()) return PlanError(in, rated.status());
   return ShapePlan{.shape = std::move(rated->shape),
                    .expected_tokens = rated->expected_tokens};
 }
@@ -34,7 +34,7 @@ absl::StatusOr<ShapePlan> Rated(const ParamsReader& in,
 absl::StatusOr<ShapePlan> FromPaths(const ParamsReader& in,
                                     std::vector<std::vector<int>> paths) {
   absl::StatusOr<Shape> shape = Shape::FromPaths(std::move(paths));
-  if (!shape.ok()) return At(in, shape.status());
+  if (!shape.ok()) return PlanError(in, shape.status());
   return ShapePlan{.shape = *std::move(shape)};
 }
 
@@ -44,7 +44,7 @@ absl::StatusOr<ShapePlan> FromFile(const ParamsReader& in,
   std::string name = Beside(*in.section().Find("file"), file);
   absl::StatusOr<std::vector<std::vector<int>>> paths =
       ReadPathsFile(name, tree);
-  if (!paths.ok()) return At(in, paths.status());
+  if (!paths.ok()) return PlanError(in, paths.status());
   BANYAN_ASSIGN_OR_RETURN(ShapePlan plan, FromPaths(in, *std::move(paths)));
   plan.file = std::move(name);
   return plan;
@@ -54,13 +54,13 @@ absl::StatusOr<ShapePlan> ForHardware(const ParamsReader& in,
                                       const HardwareSection& section) {
   BANYAN_ASSIGN_OR_RETURN(const HardwareOptions options, ReadHardware(section));
   absl::StatusOr<HardwareChoice> choice = FastestTree(options);
-  if (!choice.ok()) return At(in, choice.status());
+  if (!choice.ok()) return PlanError(in, choice.status());
   return ShapePlan{.shape = choice->shape,
                    .expected_tokens = choice->expected_tokens,
                    .choice = *choice};
 }
 
-struct Options {  // of chain, expansion and static
+struct PlanOptions {  // of chain, expansion and static
   int nodes = 0;
   std::vector<int> branching;
   bool share_draws = false;
@@ -70,14 +70,15 @@ struct Options {  // of chain, expansion and static
   std::string tree;
 };
 
-absl::StatusOr<ShapePlan> PlanChain(ParamsReader& in, const Options& options) {
+absl::StatusOr<ShapePlan> PlanChain(ParamsReader& in,
+                                    const PlanOptions& options) {
   in.Ensure(options.nodes >= 0, "nodes", "must not be negative");
   EnsureDraws(in, "nodes", options.nodes);
   BANYAN_RETURN_IF_ERROR(in.Finish());
   return ShapePlan{.shape = Shape::Chain(options.nodes)};
 }
 
-absl::StatusOr<ShapePlan> PlanExpansion(ParamsReader& in, Options options) {
+absl::StatusOr<ShapePlan> PlanExpansion(ParamsReader& in, PlanOptions options) {
   const int nodes = options.nodes;
   std::vector<int>& branching = options.branching;
   in.Ensure(nodes >= 0, "nodes", "must not be negative");
@@ -92,12 +93,12 @@ absl::StatusOr<ShapePlan> PlanExpansion(ParamsReader& in, Options options) {
     if (nodes > 1) branching.front() = 2;
   }
   absl::StatusOr<Shape> shape = Shape::FromBranching(branching);
-  if (!shape.ok()) return At(in, shape.status());
+  if (!shape.ok()) return PlanError(in, shape.status());
   return ShapePlan{.shape = *std::move(shape),
                    .share_draws = options.share_draws};
 }
 
-absl::StatusOr<ShapePlan> PlanStatic(ParamsReader& in, Options options) {
+absl::StatusOr<ShapePlan> PlanStatic(ParamsReader& in, PlanOptions options) {
   BANYAN_RETURN_IF_ERROR(in.Finish());
   const bool has_accuracies = in.Has("accuracies");
   if (in.Has("paths") + in.Has("file") + has_accuracies != 1)
@@ -208,8 +209,8 @@ Params HeadsSection(int heads, int draws) {
 }
 
 PolicyRow ChainRow() {
-  Keys<Options> keys;
-  keys.Required("nodes", &Options::nodes, "The tokens that are drafted.");
+  Keys<PlanOptions> keys;
+  keys.Required("nodes", &PlanOptions::nodes, "The tokens that are drafted.");
   return {.name = "chain",
           .sentence = "A chain of that many nodes.",
           .keys = keys.Rows(),
@@ -220,14 +221,14 @@ PolicyRow ChainRow() {
 }
 
 PolicyRow ExpansionRow() {
-  Keys<Options> keys;
-  keys.Optional("branching", &Options::branching,
+  Keys<PlanOptions> keys;
+  keys.Optional("branching", &PlanOptions::branching,
                 "The draws of a node, by level.");
   keys.Optional(
-      "nodes", &Options::nodes,
+      "nodes", &PlanOptions::nodes,
       "In the place of `branching`: the root draws two, every other node one, "
       "to that many nodes or one fewer; 1 is a chain.");
-  keys.Optional("share_draws", &Options::share_draws,
+  keys.Optional("share_draws", &PlanOptions::share_draws,
                 "Whether the nodes of a level use one set of draws.");
   return {.name = "expansion",
           .sentence =
@@ -243,16 +244,16 @@ PolicyRow ExpansionRow() {
 }
 
 PolicyRow StaticRow() {
-  Keys<Options> keys;
-  keys.Optional("paths", &Options::paths, "Lists of child ranks from 0.");
-  keys.Optional("file", &Options::file,
+  Keys<PlanOptions> keys;
+  keys.Optional("paths", &PlanOptions::paths, "Lists of child ranks from 0.");
+  keys.Optional("file", &PlanOptions::file,
                 "A JSON file of paths, beside this one.");
-  keys.Optional("tree", &Options::tree, "Which of the file's trees.")
+  keys.Optional("tree", &PlanOptions::tree, "Which of the file's trees.")
       .OnlyWith("file");
-  keys.Optional("accuracies", &Options::accuracies,
+  keys.Optional("accuracies", &PlanOptions::accuracies,
                 "By head and rank, for a tree of that many `nodes`; or costs "
                 "that have them.");
-  keys.Optional("nodes", &Options::nodes, "The nodes, with `accuracies`.");
+  keys.Optional("nodes", &PlanOptions::nodes, "The nodes, with `accuracies`.");
   return {.name = "static",
           .sentence =
               "A static tree (Medusa): stated paths, a file of them, or grown "

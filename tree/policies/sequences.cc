@@ -35,13 +35,13 @@ std::vector<Expansion> Sequences::Next(const TrunkTree& tree) const {
 
 namespace {
 
-struct Options {
+struct SequencesOptions {
   int width = 2;
   int levels = 1;
   int nodes = 0;
 };
 
-BuiltPolicy Build(ParamsReader& in, Options options) {
+BuiltPolicy BuildSequences(ParamsReader& in, SequencesOptions options) {
   auto& [width, levels, nodes] = options;
   in.Ensure(width >= 1, "width", "must be at least 1");
   in.Ensure(levels >= 0, "levels", "must not be negative");
@@ -62,17 +62,18 @@ BuiltPolicy Build(ParamsReader& in, Options options) {
 }  // namespace
 
 PolicyRow SequencesRow() {
-  Keys<Options> keys;
-  keys.Optional("width", &Options::width, "The chains.");
-  keys.Optional("levels", &Options::levels, "The tokens of each chain.");
+  Keys<SequencesOptions> keys;
+  keys.Optional("width", &SequencesOptions::width, "The chains.");
+  keys.Optional("levels", &SequencesOptions::levels,
+                "The tokens of each chain.");
   keys.Optional(
-      "nodes", &Options::nodes,
+      "nodes", &SequencesOptions::nodes,
       "In the place of `levels`: the tokens of all chains, to which each adds "
       "`nodes` / `width`, rounded down.");
   return {.name = "sequences",
           .sentence = "Several independent chains, merged where they agree.",
           .keys = keys.Rows(),
-          .build = keys.ReadFor(Build),
+          .build = keys.ReadFor(BuildSequences),
           .sizes = {.nodes = true, .width = true},
           .instead_of_nodes = {"levels"},
           .only_draws = DrawKind::kIndependent,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/memory/memory.h"
+#include "core/base/bytes.h"
 #include "core/base/check.h"
 #include "core/base/common.h"
 #include "core/base/token.h"
@@ -28,12 +29,6 @@ namespace banyan {
 namespace {
 
 std::size_t Index(int i) { return static_cast<std::size_t>(i); }
-
-template <typename T>
-absl::Span<const std::byte> AsBytes(const std::vector<T>& numbers) {
-  return {reinterpret_cast<const std::byte*>(numbers.data()),
-          numbers.size() * sizeof(T)};
-}
 
 absl::Status NoTwin(absl::string_view kind, absl::string_view name) {
   return absl::UnimplementedError(

@@ -10,7 +10,7 @@
 namespace banyan {
 namespace {
 
-constexpr int kBytes = 256;
+constexpr int kBpeBytes = 256;
 
 std::uint64_t PairKey(TokenId left, TokenId right) {
   return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32) |
@@ -192,9 +192,9 @@ absl::Status Bpe::AddMerge(const JsonAt& item, std::size_t rank) {
 }
 
 void Bpe::FindByteTokens() {
-  byte_tokens_.resize(kBytes);
+  byte_tokens_.resize(kBpeBytes);
   if (!byte_fallback_) return;
-  for (int byte = 0; byte < kBytes; ++byte) {
+  for (int byte = 0; byte < kBpeBytes; ++byte) {
     constexpr char kDigits[] = "0123456789ABCDEF";
     const char name[] = {'<', '0', 'x', kDigits[byte / 16], kDigits[byte % 16],
                          '>'};

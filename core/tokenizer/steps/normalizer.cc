@@ -12,7 +12,7 @@ namespace {
 // file could ask for any amount of memory.
 constexpr double kMaxGrowth = 64;
 // Real files have two. Each step may add a prefix.
-constexpr std::size_t kMaxSteps = 16;
+constexpr std::size_t kMostNormalizerSteps = 16;
 
 std::optional<NormalForm> FindForm(absl::string_view type) {
   if (type == "NFC") return NormalForm::kNfc;
@@ -63,9 +63,9 @@ absl::StatusOr<Normalizer> Normalizer::FromJson(const JsonAt& json) {
 }
 
 absl::Status Normalizer::Add(const JsonAt& json) {
-  if (steps_.size() >= kMaxSteps)
-    return json.Error(
-        absl::StrCat("expected at most ", kMaxSteps, " normalizers"));
+  if (steps_.size() >= kMostNormalizerSteps)
+    return json.Error(absl::StrCat("expected at most ", kMostNormalizerSteps,
+                                   " normalizers"));
   BANYAN_ASSIGN_OR_RETURN(const std::string type, json.At("type").String());
   if (type == "Sequence") {
     BANYAN_RETURN_IF_ERROR(json.HasOnly({"type", "normalizers"}));

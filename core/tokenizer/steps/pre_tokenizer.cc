@@ -12,12 +12,12 @@ namespace banyan {
 
 namespace {
 
-struct Row {
+struct PreTokenizerRow {
   absl::string_view name;
   SplitBehavior behavior;
 };
 
-constexpr Row kRows[] = {
+constexpr PreTokenizerRow kPreTokenizerRows[] = {
     {"Removed", SplitBehavior::kRemoved},
     {"Isolated", SplitBehavior::kIsolated},
     {"MergedWithPrevious", SplitBehavior::kMergedWithPrevious},
@@ -27,7 +27,7 @@ constexpr Row kRows[] = {
 
 absl::StatusOr<SplitBehavior> ReadBehavior(const JsonAt& json) {
   BANYAN_ASSIGN_OR_RETURN(const std::string name, json.String());
-  for (const Row& row : kRows)
+  for (const PreTokenizerRow& row : kPreTokenizerRows)
     if (row.name == name) return row.behavior;
   return json.Expected(
       "Removed, Isolated, MergedWithPrevious, MergedWithNext or Contiguous");
@@ -128,7 +128,7 @@ absl::Status Splitter::Split(const Piece& whole,
 namespace {
 
 // Real files have two or three. Each step may lengthen what another cuts again.
-constexpr std::size_t kMaxSteps = 8;
+constexpr std::size_t kMostPreSteps = 8;
 
 // Appends bytes [begin, end) of `whole` as a piece, unless there are none.
 void Append(const Piece& whole, std::size_t begin, std::size_t end,
@@ -179,9 +179,9 @@ absl::StatusOr<PreTokenizer> PreTokenizer::FromJson(const JsonAt& json) {
 }
 
 absl::Status PreTokenizer::Add(const JsonAt& json) {
-  if (steps_.size() >= kMaxSteps)
+  if (steps_.size() >= kMostPreSteps)
     return json.Error(
-        absl::StrCat("expected at most ", kMaxSteps, " pre-tokenizers"));
+        absl::StrCat("expected at most ", kMostPreSteps, " pre-tokenizers"));
   BANYAN_ASSIGN_OR_RETURN(const std::string type, json.At("type").String());
   if (type == "ByteLevel") return AddByteLevel(json);
   if (type == "Split") return AddSplit(json);

@@ -167,9 +167,8 @@ absl::StatusOr<std::vector<Proposals>> Cascade::Propose(
 
 namespace {
 
-using Options = CascadeOptions;
-
-BuiltDrafter Build(ParamsReader& in, Options options, Workbench& bench) {
+BuiltDrafter BuildCascade(ParamsReader& in, CascadeOptions options,
+                          Workbench& bench) {
   const Params* upper = in.TakeRequired("upper");
   const Params* lower = in.TakeRequired("lower");
   options.context_limit = bench.target().context_limit();
@@ -191,12 +190,12 @@ BuiltDrafter Build(ParamsReader& in, Options options, Workbench& bench) {
 }  // namespace
 
 DrafterRow CascadeRow() {
-  Keys<Options> keys;
+  Keys<CascadeOptions> keys;
   keys.Described(NameKey("upper", "The drafter whose proposals are made."));
   keys.Described(NameKey("lower", "The drafter that guesses ahead."));
-  keys.Between("ahead", &Options::ahead, 1, kMostGuesses,
+  keys.Between("ahead", &CascadeOptions::ahead, 1, kMostGuesses,
                "The levels that `lower` guesses for a pass of `upper`.");
-  keys.Optional("width", &Options::width,
+  keys.Optional("width", &CascadeOptions::width,
                 "The guesses below a node, at least 1.");
   return {.name = "cascade",
           .sentence =
@@ -204,7 +203,7 @@ DrafterRow CascadeRow() {
               "tokens, which saves passes of the drafter.",
           .draw_kinds = EveryDrawKind(),
           .keys = keys.Rows(),
-          .build = keys.ReadFor(Build),
+          .build = keys.ReadFor(BuildCascade),
           .examples = {
               "{upper: {name: medusa, heads: heads}, ahead: 2, width: 2,"
               " lower: {name: bigram, counts: counts.safetensors}}",

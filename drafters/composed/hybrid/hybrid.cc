@@ -102,9 +102,8 @@ std::unique_ptr<DraftSession> Hybrid::NewSession() const {
 
 namespace {
 
-using Options = HybridOptions;
-
-BuiltDrafter Build(ParamsReader& in, Options options, Workbench& bench) {
+BuiltDrafter BuildHybrid(ParamsReader& in, HybridOptions options,
+                         Workbench& bench) {
   std::vector<Params> list;
   in.Required("drafters", list);
   in.Ensure(!list.empty(), "drafters", "must name a drafter");
@@ -129,17 +128,17 @@ BuiltDrafter Build(ParamsReader& in, Options options, Workbench& bench) {
 }  // namespace
 
 DrafterRow HybridRow() {
-  Keys<Options> keys;
+  Keys<HybridOptions> keys;
   keys.Described(
       {.name = "drafters",
        .type = "list of name or section",
        .required = true,
        .sentence = "A list of `drafter` and `depth`, the most levels that it "
                    "drafts; 0 or left out: no limit."});
-  keys.AtLeast("memory", &Options::memory, 1.0,
+  keys.AtLeast("memory", &HybridOptions::memory, 1.0,
                "Running means are over about this many rounds.");
   keys.Optional(
-      "start", &Options::start,
+      "start", &HybridOptions::start,
       "The accepted tokens that are expected of each before its first "
       "round.");
   return {.name = "hybrid",
@@ -148,7 +147,7 @@ DrafterRow HybridRow() {
               "accepted tokens.",
           .draw_kinds = EveryDrawKind(),
           .keys = keys.Rows(),
-          .build = keys.ReadFor(Build),
+          .build = keys.ReadFor(BuildHybrid),
           .examples = {
               "{drafters: [{drafter: {name: copy, min_match: 1}, depth: 1},"
               " {drafter: {name: small_model, model: draft}}], start: 1}",

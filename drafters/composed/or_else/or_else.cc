@@ -45,7 +45,7 @@ std::unique_ptr<DraftSession> OrElse::NewSession() const {
 
 namespace {
 
-BuiltDrafter Build(ParamsReader& in, int depth, Workbench& bench) {
+BuiltDrafter BuildOrElse(ParamsReader& in, int depth, Workbench& bench) {
   const Params* first = in.TakeRequired("first");
   const Params* second = in.TakeRequired("second");
   in.Ensure(depth >= 0, "depth", "must be at least 1, or 0 for no limit");
@@ -69,7 +69,7 @@ DrafterRow OrElseRow() {
               "first has nothing.",
           .draw_kinds = EveryDrawKind(),
           .keys = keys.Rows(),
-          .build = keys.ReadFor(Build),
+          .build = keys.ReadFor(BuildOrElse),
           .examples = {"{first: {name: sam, threshold: 2, tokens: 1},"
                        " second: {name: small_model, model: draft}}",
                        "{first: {name: sam, threshold: 2, tokens: 4},"

@@ -25,7 +25,7 @@ class RelaySession : public ComposedSession {
   }
 };
 
-DrafterTraits TraitsOf(const InnerDrafters& parts) {
+DrafterTraits RelayTraitsOf(const InnerDrafters& parts) {
   DrafterTraits traits = parts.Traits();
   traits.draw_kinds.clear();
   for (DrawKind draw_kind : kDrawKinds) {
@@ -40,7 +40,7 @@ DrafterTraits TraitsOf(const InnerDrafters& parts) {
 }  // namespace
 
 Relay::Relay(InnerDrafters parts, std::vector<int> ends)
-    : ComposedDrafter(TraitsOf(parts), std::move(parts)),
+    : ComposedDrafter(RelayTraitsOf(parts), std::move(parts)),
       ends_(std::move(ends)) {}
 
 std::unique_ptr<DraftSession> Relay::NewSession() const {
@@ -66,7 +66,7 @@ absl::StatusOr<std::vector<Proposals>> Relay::Propose(
 
 namespace {
 
-BuiltDrafter Build(ParamsReader& in, Workbench& bench) {
+BuiltDrafter BuildRelay(ParamsReader& in, Workbench& bench) {
   std::vector<Params> spans;
   in.Required("spans", spans);
   in.Ensure(!spans.empty(), "spans", "must name a drafter");
@@ -111,7 +111,7 @@ DrafterRow RelayRow() {
                     .sentence = "A list of `levels` and `drafter`: how many "
                                 "levels each drafts; the last one has no "
                                 "`levels`."}},
-          .build = Build,
+          .build = BuildRelay,
           .examples = {
               "{spans: [{levels: 1, drafter: {name: small_model, model: "
               "draft}}, {drafter: {name: ngram}}]}",

@@ -315,7 +315,7 @@ absl::Status EagleSession::Observe(const Context& context,
 
 namespace {
 
-BuiltDrafter Build(ParamsReader& in, Workbench& bench) {
+BuiltDrafter BuildEagle(ParamsReader& in, Workbench& bench) {
   const Params* name = in.TakeRequired("head");
   const Params* vocabulary = in.Take(kVocabularyKey);
   BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
@@ -342,7 +342,7 @@ DrafterRow EagleRow() {
       .keys = {NameKey("head",
                        "A name of `models`: a directory of an EAGLE head."),
                VocabularyKey(), SamplingKey()},
-      .build = Build,
+      .build = BuildEagle,
       .examples = {"{head: head}", "{head: head, vocabulary: vocabulary.json}"},
       .folder_key = "heads",
       .model_key = "head",

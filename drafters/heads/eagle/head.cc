@@ -60,8 +60,8 @@ absl::Status EagleReduction::Run(const Tensor& states, const Tensor& normed,
 
 namespace {
 
-TransformerDrafterTraits TraitsOf(const DeviceHeadSource& source,
-                                  TransformerSequence& sequence) {
+TransformerDrafterTraits HeadTraitsOf(const DeviceHeadSource& source,
+                                      TransformerSequence& sequence) {
   const Network& network = sequence.network();
   std::vector<int> taps = source.spec.taps;
   std::sort(taps.begin(), taps.end());
@@ -83,7 +83,7 @@ class DeviceHead : public TransformerDrafter {
  public:
   DeviceHead(const DeviceHeadSource& source, TransformerSequence& sequence,
              std::function<absl::Status()> read_all)
-      : TransformerDrafter(TraitsOf(source, sequence)),
+      : TransformerDrafter(HeadTraitsOf(source, sequence)),
         source_(source),
         sequence_(sequence),
         read_all_(std::move(read_all)),

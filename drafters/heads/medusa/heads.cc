@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/memory/memory.h"
+#include "core/base/bytes.h"
 #include "core/base/weight_format.h"
 #include "core/checkpoint/architecture.h"
 #include "core/model/context.h"
@@ -23,11 +24,6 @@
 
 namespace banyan {
 namespace {
-
-absl::Span<std::byte> AsBytes(std::vector<float>& numbers) {
-  return {reinterpret_cast<std::byte*>(numbers.data()),
-          numbers.size() * sizeof(float)};
-}
 
 absl::StatusOr<RowVector> NewRow(int size, DeviceMemory& memory) {
   RowVector row;

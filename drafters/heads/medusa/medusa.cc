@@ -132,7 +132,7 @@ absl::StatusOr<std::vector<Proposals>> Medusa::Propose(
 
 namespace {
 
-BuiltDrafter Build(ParamsReader& in, Workbench& bench) {
+BuiltDrafter BuildMedusa(ParamsReader& in, Workbench& bench) {
   const Params* name = in.TakeRequired("heads");
   const Params* vocabulary = in.Take(kVocabularyKey);
   BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
@@ -163,7 +163,7 @@ DrafterRow MedusaRow() {
           .keys = {NameKey("heads",
                            "A name of `models`: a directory of Medusa heads."),
                    VocabularyKey(), SamplingKey()},
-          .build = Build,
+          .build = BuildMedusa,
           .examples = {"{heads: heads}",
                        "{heads: heads, vocabulary: vocabulary.json}"},
           .folder_key = "heads",

@@ -28,12 +28,12 @@ namespace {
 constexpr char kTensor[] = "lookahead.embeddings";
 constexpr int kMostVectors = 1024;  // published are four
 // A thousand times one of ours.
-constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 17;
+constexpr std::size_t kMostPassConfigBytes = std::size_t{1} << 17;
 
 // How many vectors config.json says there are.
 absl::StatusOr<int> ReadConfig(const std::string& path, const Model& target) {
   BANYAN_ASSIGN_OR_RETURN(const std::string text,
-                          ReadFile(path, kMaxConfigBytes));
+                          ReadFile(path, kMostPassConfigBytes));
   BANYAN_ASSIGN_OR_RETURN(ConfigReader in, ConfigReader::Parse(text, path));
   const auto expect = [&in](absl::string_view key, int ours) {
     const int found = in.Size(key);
@@ -225,7 +225,7 @@ absl::StatusOr<std::vector<Proposals>> Pass::Propose(
 
 namespace {
 
-BuiltDrafter Build(ParamsReader& in, int after, Workbench& bench) {
+BuiltDrafter BuildPass(ParamsReader& in, int after, Workbench& bench) {
   BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
   BANYAN_ASSIGN_OR_RETURN(const SharedChain chain, TakeChain(in, bench));
   const int links = static_cast<int>(chain->size());
@@ -262,7 +262,7 @@ DrafterRow PassRow() {
           "target predicts after them in its own pass.",
       .draw_kinds = EveryDrawKind(),
       .keys = keys.Rows(),
-      .build = keys.ReadFor(Build),
+      .build = keys.ReadFor(BuildPass),
       .examples = {"{embeddings: embeddings}", "{tokens: [0, 1], after: 1}"},
       .folder_key = "embeddings",
       .model_key = "embeddings"};

@@ -172,7 +172,7 @@ absl::StatusOr<Distribution> CommonTokens::LawOf(
 
 namespace {
 
-BuiltDrafter Build(ParamsReader& in, Workbench& bench) {
+BuiltDrafter BuildCommonTokens(ParamsReader& in, Workbench& bench) {
   const Params* name = in.TakeRequired("model");
   BANYAN_ASSIGN_OR_RETURN(const SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
@@ -196,7 +196,7 @@ DrafterRow CommonTokensRow() {
           .keys = {NameKey("model",
                            "A name of `models`, with a tokenizer of its own."),
                    SamplingKey()},
-          .build = Build,
+          .build = BuildCommonTokens,
           .examples = {"{model: fewer}", "{model: more}",
                        "{model: others, sampling: {temperature: 0.5}}"},
           .model_key = "model"};

@@ -214,7 +214,7 @@ Proposals RetokenizedSession::Answer(const DraftRequest& request) const {
 
 namespace {
 
-BuiltDrafter Build(ParamsReader& in, int write, Workbench& bench) {
+BuiltDrafter BuildRetokenized(ParamsReader& in, int write, Workbench& bench) {
   const Params* name = in.TakeRequired("model");
   BANYAN_RETURN_IF_ERROR(in.Finish());
   BANYAN_ASSIGN_OR_RETURN(OtherModel model, bench.OpenOther(*name));
@@ -236,7 +236,7 @@ DrafterRow RetokenizedRow() {
               "re-tokenized for the target.",
           .draw_kinds = {DrawKind::kDeterministic},
           .keys = keys.Rows(),
-          .build = keys.ReadFor(Build),
+          .build = keys.ReadFor(BuildRetokenized),
           .examples = {"{model: fewer}", "{model: more, write: 6}",
                        "{model: others}"},
           .model_key = "model"};

@@ -61,7 +61,7 @@ std::unique_ptr<DraftSession> SmallModel::NewSession() const {
 
 namespace {
 
-BuiltDrafter Build(ParamsReader& in, Workbench& bench) {
+BuiltDrafter BuildSmallModel(ParamsReader& in, Workbench& bench) {
   const Params* name = in.TakeRequired("model");
   const Params* vocabulary = in.Take(kVocabularyKey);
   BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
@@ -83,7 +83,7 @@ DrafterRow SmallModelRow() {
           .draw_kinds = EveryDrawKind(),
           .keys = {NameKey("model", "A name of `models`."), VocabularyKey(),
                    SamplingKey()},
-          .build = Build,
+          .build = BuildSmallModel,
           .examples = {"{model: draft}",
                        "{model: draft, vocabulary: vocabulary.json}"},
           .model_key = "model",

@@ -175,12 +175,13 @@ absl::StatusOr<std::vector<Proposals>> EarlyExit::Propose(
 
 namespace {
 
-struct Options {
+struct EarlyExitOptions {
   std::vector<int> exits;
   double settled = 0.8;
 };
 
-BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
+BuiltDrafter BuildEarlyExit(ParamsReader& in, const EarlyExitOptions& options,
+                            Workbench& bench) {
   const std::string fault = FaultOf(options.exits, bench.target().layers());
   in.Ensure(fault.empty(), "exits", fault);
   in.Ensure(options.settled > 0 && options.settled <= 1, "settled",
@@ -196,11 +197,11 @@ BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
 }  // namespace
 
 DrafterRow EarlyExitRow() {
-  Keys<Options> keys;
-  keys.Required("exits", &Options::exits,
+  Keys<EarlyExitOptions> keys;
+  keys.Required("exits", &EarlyExitOptions::exits,
                 "The numbers of first layers after which it may draft, "
                 "ascending.");
-  keys.Optional("settled", &Options::settled,
+  keys.Optional("settled", &EarlyExitOptions::settled,
                 "With several exits: the mass of the likeliest token from "
                 "which an exit's distribution is taken.");
   keys.Described(SamplingKey());
@@ -210,7 +211,7 @@ DrafterRow EarlyExitRow() {
               "pass continues from them.",
           .draw_kinds = EveryDrawKind(),
           .keys = keys.Rows(),
-          .build = keys.ReadFor(Build),
+          .build = keys.ReadFor(BuildEarlyExit),
           .examples = {"{exits: [1]}", "{exits: [1, 2], settled: 0.6}"},
           .search = SearchOver::kExits};
 }

@@ -137,7 +137,7 @@ std::vector<int> PlantedBy(int trunk, const DraftTree& tree) {
 
 namespace {
 
-constexpr int kMostGuesses = static_cast<int>(kMostCandidates);
+constexpr int kMostGrams = static_cast<int>(kMostCandidates);
 
 void EnsureWindow(ParamsReader& in, int context_limit,
                   const WindowSize& window) {
@@ -232,7 +232,7 @@ Lookahead::Lookahead(int vocab_size, const LookaheadOptions& options)
               /*carried=*/nullptr),
       vocab_size_(vocab_size),
       options_(options) {
-  Check(options.guesses <= kMostGuesses, "more guesses than scores tell");
+  Check(options.guesses <= kMostGrams, "more guesses than scores tell");
 }
 
 std::unique_ptr<DraftSession> Lookahead::NewSession() const {
@@ -253,9 +253,8 @@ absl::StatusOr<std::vector<Proposals>> Lookahead::Propose(
 
 namespace {
 
-using Options = LookaheadOptions;
-
-BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
+BuiltDrafter BuildLookahead(ParamsReader& in, const LookaheadOptions& options,
+                            Workbench& bench) {
   EnsureWindow(in, bench.target().context_limit(), options.window);
   BANYAN_RETURN_IF_ERROR(in.Finish());
   return std::make_unique<Lookahead>(bench.target().vocab_size(), options);
@@ -264,16 +263,17 @@ BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
 }  // namespace
 
 DrafterRow LookaheadRow() {
-  Keys<Options> keys;
+  Keys<LookaheadOptions> keys;
   keys.Between(
-      "level", [](Options& read) -> int& { return read.window.level; }, 2,
-      kMaxDraws, "The tokens of a gram.");
+      "level", [](LookaheadOptions& read) -> int& { return read.window.level; },
+      2, kMaxDraws, "The tokens of a gram.");
   keys.Between(
-      "window", [](Options& read) -> int& { return read.window.columns; }, 1,
+      "window",
+      [](LookaheadOptions& read) -> int& { return read.window.columns; }, 1,
       kMaxDraws, "The places to come that are guessed at once.");
-  keys.Between("guesses", &Options::guesses, 1, kMostGuesses,
+  keys.Between("guesses", &LookaheadOptions::guesses, 1, kMostGrams,
                "The grams that its pool keeps of each first token.");
-  keys.Optional("pool_from_prompt", &Options::pool_from_prompt,
+  keys.Optional("pool_from_prompt", &LookaheadOptions::pool_from_prompt,
                 "Whether the pool begins with the prompt's grams.");
   return {.name = "lookahead",
           .sentence =
@@ -281,7 +281,7 @@ DrafterRow LookaheadRow() {
               "the tree in the pass that verifies it.",
           .draw_kinds = {DrawKind::kDeterministic},
           .keys = keys.Rows(),
-          .build = keys.ReadFor(Build),
+          .build = keys.ReadFor(BuildLookahead),
           .examples = {"{level: 2, window: 3, guesses: 2}",
                        "{level: 3, window: 2, guesses: 2,"
                        " pool_from_prompt: true}"}};

@@ -25,7 +25,7 @@
 namespace banyan {
 namespace {
 
-struct Options {
+struct SkipOptions {
   std::vector<int> attention;  // the layers that are skipped
   std::vector<int> feed_forward;
 };
@@ -48,7 +48,8 @@ std::vector<int> KeptOf(ParamsReader& in, absl::string_view key,
   return kept;
 }
 
-BuiltDrafter Build(ParamsReader& in, const Options& read, Workbench& bench) {
+BuiltDrafter BuildSkip(ParamsReader& in, const SkipOptions& read,
+                       Workbench& bench) {
   const int layers = bench.target().layers();
   ViewOptions options;
   options.attention = KeptOf(in, "attention", read.attention, layers);
@@ -78,9 +79,9 @@ BuiltDrafter Build(ParamsReader& in, const Options& read, Workbench& bench) {
 
 DrafterRow SkipRow() {
   constexpr char kSkipped[] = "The layers whose block of this kind is skipped.";
-  Keys<Options> keys;
-  keys.Optional("attention", &Options::attention, kSkipped);
-  keys.Optional("feed_forward", &Options::feed_forward, kSkipped);
+  Keys<SkipOptions> keys;
+  keys.Optional("attention", &SkipOptions::attention, kSkipped);
+  keys.Optional("feed_forward", &SkipOptions::feed_forward, kSkipped);
   keys.Described(
       "weights", "name or section",
       "A name of `models`: the target in another format, over its cache.");
@@ -91,7 +92,7 @@ DrafterRow SkipRow() {
               "its attention and feed-forward blocks.",
           .draw_kinds = EveryDrawKind(),
           .keys = keys.Rows(),
-          .build = keys.ReadFor(Build),
+          .build = keys.ReadFor(BuildSkip),
           .examples = {"{attention: [1], feed_forward: [0, 1]}"},
           .model_key = "weights",
           .search = SearchOver::kBlocks};

@@ -16,7 +16,7 @@
 namespace banyan {
 namespace {
 
-ViewOptions ViewOf(const SeenText& seen, int layers) {
+ViewOptions SeenView(const SeenText& seen, int layers) {
   std::vector<int> all(static_cast<std::size_t>(layers));
   std::iota(all.begin(), all.end(), 0);
   ViewOptions options = ViewOptions::Layers(all);
@@ -62,7 +62,7 @@ SeenText Triforce::Within(int limit, SeenText seen) {
 
 Triforce::Triforce(std::shared_ptr<const Model> target, const SeenText& seen,
                    int choose_every, SamplingRule rule)
-    : ViewDrafter(target, ViewOf(seen, target->layers()), std::move(rule)),
+    : ViewDrafter(target, SeenView(seen, target->layers()), std::move(rule)),
       choose_every_(choose_every) {}
 
 std::unique_ptr<DraftSession> Triforce::NewSession() const {
@@ -71,18 +71,20 @@ std::unique_ptr<DraftSession> Triforce::NewSession() const {
 
 namespace {
 
-struct Options : SeenText {
-  Options() : SeenText{.first = 16, .latest = 256, .chunks = 0, .chunk = 16} {}
+struct TriforceOptions : SeenText {
+  TriforceOptions()
+      : SeenText{.first = 16, .latest = 256, .chunks = 0, .chunk = 16} {}
   int choose_every = 0;
 };
 
-BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
+BuiltDrafter BuildTriforce(ParamsReader& in, const TriforceOptions& options,
+                           Workbench& bench) {
   BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   const SeenText seen =
       Triforce::Within(bench.target().context_limit(), options);
   BANYAN_RETURN_IF_ERROR(
-      CheckView(in.section(), bench, ViewOf(seen, bench.target().layers())));
+      CheckView(in.section(), bench, SeenView(seen, bench.target().layers())));
   return std::make_unique<Triforce>(bench.shared_target(), seen,
                                     options.choose_every, std::move(rule));
 }
@@ -90,14 +92,15 @@ BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
 }  // namespace
 
 DrafterRow TriforceRow() {
-  Keys<Options> keys;
-  keys.AtLeast("first", &Options::first, 0, "The first tokens that are seen.");
-  keys.AtLeast("latest", &Options::latest, 1,
+  Keys<TriforceOptions> keys;
+  keys.AtLeast("first", &TriforceOptions::first, 0,
+               "The first tokens that are seen.");
+  keys.AtLeast("latest", &TriforceOptions::latest, 1,
                "The latest tokens that are seen.");
-  keys.AtLeast("chunks", &Options::chunks, 0,
+  keys.AtLeast("chunks", &TriforceOptions::chunks, 0,
                "Chunks between them that are seen, by attention.");
-  keys.AtLeast("chunk", &Options::chunk, 1, "The tokens of a chunk.");
-  keys.AtLeast("choose_every", &Options::choose_every, 0,
+  keys.AtLeast("chunk", &TriforceOptions::chunk, 1, "The tokens of a chunk.");
+  keys.AtLeast("choose_every", &TriforceOptions::choose_every, 0,
                "The tokens after which chunks are chosen again; 0: once a "
                "prompt.");
   keys.Described(SamplingKey());
@@ -107,7 +110,7 @@ DrafterRow TriforceRow() {
               "tokens, the latest, and chunks chosen by attention.",
           .draw_kinds = EveryDrawKind(),
           .keys = keys.Rows(),
-          .build = keys.ReadFor(Build),
+          .build = keys.ReadFor(BuildTriforce),
           .examples = {"{first: 1, latest: 1}",
                        "{first: 0, latest: 1, chunks: 1, chunk: 2,"
                        " choose_every: 1}"}};

@@ -59,7 +59,7 @@ absl::StatusOr<std::vector<Proposals>> Bigram::Propose(
 
 namespace {
 
-BuiltDrafter Build(ParamsReader& in, Workbench& bench) {
+BuiltDrafter BuildBigram(ParamsReader& in, Workbench& bench) {
   BANYAN_ASSIGN_OR_RETURN(CountsAndRule made, TakeCounts(in, bench));
   return std::make_unique<Bigram>(std::move(made.counts), made.rule);
 }
@@ -72,7 +72,7 @@ DrafterRow BigramRow() {
               "Bigrams: what follows the last token, from a file of counts.",
           .draw_kinds = EveryDrawKind(),
           .keys = CountsKeys(),
-          .build = Build,
+          .build = BuildBigram,
           .examples = {"{counts: counts.safetensors}",
                        "{counts: counts.safetensors,"
                        " sampling: {temperature: 0.5}}"}};

@@ -109,12 +109,13 @@ absl::StatusOr<std::vector<Proposals>> Copy::Propose(
 
 namespace {
 
-struct Options : CopyOptions {
+struct CopyKeys : CopyOptions {
   bool first = false;
   int span = 10;  // the published program's
 };
 
-BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
+BuiltDrafter BuildCopy(ParamsReader& in, const CopyKeys& options,
+                       Workbench& bench) {
   EnsureMatchLengths(in, options.min_match, options.max_match);
   in.Ensure(options.history == 0 || options.history > options.max_match,
             "history",
@@ -130,14 +131,14 @@ BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
 }  // namespace
 
 DrafterRow CopyRow() {
-  Keys<Options> keys;
+  Keys<CopyKeys> keys;
   AddMatchLengths(keys);
-  keys.Optional("history", &Options::history,
+  keys.Optional("history", &CopyKeys::history,
                 "The latest tokens that are searched; 0: all.");
-  keys.Optional("first", &Options::first,
+  keys.Optional("first", &CopyKeys::first,
                 "Copies from the earliest match of the text's end instead of "
                 "the latest at each node.");
-  keys.Between("span", &Options::span, 1, kMostSpan,
+  keys.Between("span", &CopyKeys::span, 1, kMostSpan,
                "The tokens that are copied, with `first`.")
       .OnlyWith("first", "true",
                 "is the length of a copy from the first match: `first` is not "
@@ -148,7 +149,7 @@ DrafterRow CopyRow() {
               "of the last tokens.",
           .draw_kinds = {DrawKind::kDeterministic},
           .keys = keys.Rows(),
-          .build = keys.ReadFor(Build),
+          .build = keys.ReadFor(BuildCopy),
           .examples = {"{}", "{min_match: 1, max_match: 3, history: 5}",
                        "{first: true, min_match: 1, max_match: 3, span: 2}"}};
 }

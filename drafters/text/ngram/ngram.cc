@@ -132,9 +132,8 @@ absl::StatusOr<std::vector<Proposals>> NGram::Propose(
 
 namespace {
 
-using Options = NGramOptions;
-
-BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
+BuiltDrafter BuildNGram(ParamsReader& in, const NGramOptions& options,
+                        Workbench& bench) {
   in.Ensure(options.min_order >= 2 && options.min_order <= options.max_order,
             "min_order",
             absl::StrCat("must lie between 2 and max_order, which is ",
@@ -151,14 +150,14 @@ BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
 }  // namespace
 
 DrafterRow NGramRow() {
-  Keys<Options> keys;
-  keys.Between("max_order", &Options::max_order, 2, kMostOrder,
+  Keys<NGramOptions> keys;
+  keys.Between("max_order", &NGramOptions::max_order, 2, kMostOrder,
                "The longest gram that is counted, in tokens.");
-  keys.Optional("min_order", &Options::min_order,
+  keys.Optional("min_order", &NGramOptions::min_order,
                 "The shortest gram to back off to, at least 2.");
-  keys.Optional("history", &Options::history,
+  keys.Optional("history", &NGramOptions::history,
                 "The latest tokens that are counted; 0: all.");
-  AddReset(keys, &Options::keep_counts);
+  AddReset(keys, &NGramOptions::keep_counts);
   keys.Described(SamplingKey());
   return {
       .name = "ngram",
@@ -166,7 +165,7 @@ DrafterRow NGramRow() {
           "N-gram counts of the text so far: what followed its last tokens.",
       .draw_kinds = EveryDrawKind(),
       .keys = keys.Rows(),
-      .build = keys.ReadFor(Build),
+      .build = keys.ReadFor(BuildNGram),
       .examples = {"{}", "{max_order: 3, history: 4}",
                    "{max_order: 2, history: 0,"
                    " sampling: {temperature: 0.5}}"}};

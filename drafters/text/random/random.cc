@@ -46,7 +46,7 @@ absl::StatusOr<std::vector<Proposals>> Random::Propose(
 
 namespace {
 
-BuiltDrafter Build(ParamsReader& in, Workbench& bench) {
+BuiltDrafter BuildRandom(ParamsReader& in, Workbench& bench) {
   BANYAN_RETURN_IF_ERROR(in.Finish());
   return std::make_unique<Random>(bench.target().vocab_size());
 }
@@ -57,7 +57,7 @@ DrafterRow RandomRow() {
   return {.name = "random",
           .sentence = "Uniformly random tokens, as a control.",
           .draw_kinds = EveryDrawKind(),
-          .build = Build,
+          .build = BuildRandom,
           .examples = {"{}"}};
 }
 

@@ -211,9 +211,8 @@ std::vector<Carried> Recycling::holdings() const {
 
 namespace {
 
-using Options = RecyclingOptions;
-
-BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
+BuiltDrafter BuildRecycling(ParamsReader& in, const RecyclingOptions& options,
+                            Workbench& bench) {
   BANYAN_RETURN_IF_ERROR(in.Finish());
   return std::make_unique<Recycling>(bench.target().vocab_size(), options);
 }
@@ -221,17 +220,17 @@ BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
 }  // namespace
 
 DrafterRow RecyclingRow() {
-  Keys<Options> keys;
-  keys.Between("successors", &Options::successors, 1, kMostSuccessors,
+  Keys<RecyclingOptions> keys;
+  keys.Between("successors", &RecyclingOptions::successors, 1, kMostSuccessors,
                "The tokens that are kept after each token.");
-  AddReset(keys, &Options::keep_table);
+  AddReset(keys, &RecyclingOptions::keep_table);
   return {.name = "recycling",
           .sentence =
               "Token Recycling: the target's top candidates after each token, "
               "from the last time it was scored.",
           .draw_kinds = {DrawKind::kDeterministic},
           .keys = keys.Rows(),
-          .build = keys.ReadFor(Build),
+          .build = keys.ReadFor(BuildRecycling),
           .examples = {"{}", "{successors: 1}"}};
 }
 

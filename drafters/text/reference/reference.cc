@@ -18,9 +18,9 @@
 namespace banyan {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 26;
+constexpr std::size_t kReferenceMostBytes = std::size_t{1} << 26;
 constexpr int kMostMatch = 64;
-constexpr int kMostSpan = 1024;
+constexpr int kReferenceMostSpan = 1024;
 
 // The tokens of a text file.
 absl::StatusOr<std::vector<TokenId>> ReadTokens(const Params& file,
@@ -34,7 +34,7 @@ absl::StatusOr<std::vector<TokenId>> ReadTokens(const Params& file,
           [](const std::string& path)
               -> absl::StatusOr<std::shared_ptr<const std::string>> {
             BANYAN_ASSIGN_OR_RETURN(std::string bytes,
-                                    ReadFile(path, kMostBytes));
+                                    ReadFile(path, kReferenceMostBytes));
             return std::make_shared<const std::string>(std::move(bytes));
           }));
   absl::StatusOr<std::vector<TokenId>> tokens = bench.tokenizer()->Encode(
@@ -169,11 +169,12 @@ std::unique_ptr<DraftSession> Reference::NewSession() const {
 
 namespace {
 
-struct Options : ReferenceOptions {
+struct ReferenceKeys : ReferenceOptions {
   std::string file;
 };
 
-BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
+BuiltDrafter BuildReference(ParamsReader& in, const ReferenceKeys& options,
+                            Workbench& bench) {
   BANYAN_RETURN_IF_ERROR(in.Finish());
   std::shared_ptr<const ReferenceText> given;
   if (const Params* file = in.section().Find("file")) {
@@ -189,14 +190,14 @@ BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
 }  // namespace
 
 DrafterRow ReferenceRow() {
-  Keys<Options> keys;
-  keys.Optional("file", &Options::file,
+  Keys<ReferenceKeys> keys;
+  keys.Optional("file", &ReferenceKeys::file,
                 "A text relative to this file; left out: the prompt.");
-  keys.OneOf("mode", &Options::rewrite, {"quote", "rewrite"},
+  keys.OneOf("mode", &ReferenceKeys::rewrite, {"quote", "rewrite"},
              "rewrite: the reference is nearly all of the answer.");
-  keys.Between("match", &Options::match, 1, kMostMatch,
+  keys.Between("match", &ReferenceKeys::match, 1, kMostMatch,
                "The tokens by which a place in it is found.");
-  keys.Between("span", &Options::span, 1, kMostSpan,
+  keys.Between("span", &ReferenceKeys::span, 1, kReferenceMostSpan,
                "The most tokens that are drafted.");
   return {.name = "reference",
           .sentence =
@@ -204,7 +205,7 @@ DrafterRow ReferenceRow() {
               "the prompt, while the output follows it.",
           .draw_kinds = {DrawKind::kDeterministic},
           .keys = keys.Rows(),
-          .build = keys.ReadFor(Build),
+          .build = keys.ReadFor(BuildReference),
           .examples = {"{}", "{mode: rewrite, match: 1, span: 3}"}};
 }
 

@@ -22,7 +22,7 @@ namespace banyan {
 namespace {
 
 constexpr char kFolder[] = "index";
-constexpr char kHint[] =
+constexpr char kRestHint[] =
     "; `banyan make index --model TARGET --out FOLDER FILES` makes an index, "
     "scripts/corpus_index that of the preset `rest`";
 
@@ -155,9 +155,8 @@ std::unique_ptr<DraftSession> Rest::NewSession() const {
 
 namespace {
 
-using Options = RestOptions;
-
-BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
+BuiltDrafter BuildRest(ParamsReader& in, const RestOptions& options,
+                       Workbench& bench) {
   const Params* name = in.TakeRequired(kFolder);
   EnsureMatchLengths(in, options.min_match, options.max_match);
   BANYAN_ASSIGN_OR_RETURN(const SamplingRule rule, bench.TakeRule(in));
@@ -175,7 +174,7 @@ BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
   };
   BANYAN_ASSIGN_OR_RETURN(
       std::shared_ptr<const CorpusIndex> index,
-      bench.OpenFolder<CorpusIndex>(kFolder, *name, open, kHint));
+      bench.OpenFolder<CorpusIndex>(kFolder, *name, open, kRestHint));
   return std::make_unique<Rest>(std::move(index), bench.target().vocab_size(),
                                 options, rule);
 }
@@ -183,14 +182,14 @@ BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
 }  // namespace
 
 DrafterRow RestRow() {
-  Keys<Options> keys;
+  Keys<RestOptions> keys;
   keys.Described(NameKey(kFolder, "A name of `models`: a corpus index."));
   AddMatchLengths(keys);
-  keys.Between("nodes", &Options::nodes, 1, kMostNodes,
+  keys.Between("nodes", &RestOptions::nodes, 1, kMostNodes,
                "The most nodes that are drafted.");
-  keys.Between("depth", &Options::depth, 1, kMostDepth,
+  keys.Between("depth", &RestOptions::depth, 1, kMostDepth,
                "The most levels that are drafted.");
-  keys.Between("samples", &Options::samples, 1, kMostSamples,
+  keys.Between("samples", &RestOptions::samples, 1, kMostSamples,
                "The most places of a match that are read.");
   keys.Described(SamplingKey());
   return {
@@ -199,7 +198,7 @@ DrafterRow RestRow() {
           "REST: what followed the last tokens in a corpus on disk, by counts.",
       .draw_kinds = EveryDrawKind(),
       .keys = keys.Rows(),
-      .build = keys.ReadFor(Build),
+      .build = keys.ReadFor(BuildRest),
       .examples = {"{index: index}",
                    "{index: index, min_match: 1, max_match: 3, nodes: 3,"
                    " depth: 2, samples: 2, sampling: {temperature: 0.5}}"},

@@ -188,9 +188,8 @@ std::vector<TokenId> SamSession::AfterOwn(int state) const {
 
 namespace {
 
-using Options = SamOptions;
-
-BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
+BuiltDrafter BuildSam(ParamsReader& in, const SamOptions& options,
+                      Workbench& bench) {
   BANYAN_ASSIGN_OR_RETURN(const SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   return std::make_unique<Sam>(bench.target().vocab_size(), options, rule);
@@ -199,13 +198,13 @@ BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
 }  // namespace
 
 DrafterRow SamRow() {
-  Keys<Options> keys;
-  keys.AtLeast("threshold", &Options::threshold, 1,
+  Keys<SamOptions> keys;
+  keys.AtLeast("threshold", &SamOptions::threshold, 1,
                "The shortest match that is drafted from, in tokens.");
-  keys.AtLeast("tokens", &Options::tokens, 1,
+  keys.AtLeast("tokens", &SamOptions::tokens, 1,
                "The most tokens that are drafted.");
-  AddReset(keys, &Options::keep_texts);
-  keys.AtLeast("bias", &Options::bias, 0,
+  AddReset(keys, &SamOptions::keep_texts);
+  keys.AtLeast("bias", &SamOptions::bias, 0,
                "How many tokens less a match in an earlier prompt's text is "
                "worth, with `reset: never`.")
       .OnlyWith("reset", "never",
@@ -219,7 +218,7 @@ DrafterRow SamRow() {
           "SAM decoding: what followed the longest repeated end of the text.",
       .draw_kinds = EveryDrawKind(),
       .keys = keys.Rows(),
-      .build = keys.ReadFor(Build),
+      .build = keys.ReadFor(BuildSam),
       .examples = {"{threshold: 1}"}};
 }
 

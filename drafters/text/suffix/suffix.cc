@@ -87,7 +87,7 @@ DraftPlan FollowOn::Plan(const SuffixTree& tree) const {
 namespace {
 
 // The steps that a token costs in each tree.
-constexpr int kMostDepth = 256;
+constexpr int kSuffixMostDepth = 256;
 
 // A node is asked for at most as many children as this goes into 1.
 constexpr double kLeastProbability = 0.001;
@@ -210,9 +210,8 @@ DraftPlan SuffixSession::Plan(const Context& context) {
 
 namespace {
 
-using Options = SuffixOptions;
-
-BuiltDrafter Build(ParamsReader& in, Options options, Workbench& bench) {
+BuiltDrafter BuildSuffix(ParamsReader& in, SuffixOptions options,
+                         Workbench& bench) {
   if (!in.Has("max_tokens")) options.max_tokens = options.depth;
   BANYAN_ASSIGN_OR_RETURN(const SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
@@ -222,20 +221,22 @@ BuiltDrafter Build(ParamsReader& in, Options options, Workbench& bench) {
 }  // namespace
 
 DrafterRow SuffixRow() {
-  Keys<Options> keys;
+  Keys<SuffixOptions> keys;
   keys.Between(
-      "depth", &Options::depth, 2, kMostDepth,
+      "depth", &SuffixOptions::depth, 2, kSuffixMostDepth,
       "The longest passage that is counted, match and draft together.");
-  keys.AtLeast("max_tokens", &Options::max_tokens, 1,
+  keys.AtLeast("max_tokens", &SuffixOptions::max_tokens, 1,
                "The most tokens that are drafted. Left out: `depth`.");
-  keys.AtLeast("factor", &Options::factor, 0.0,
+  keys.AtLeast("factor", &SuffixOptions::factor, 0.0,
                "The tokens that are drafted for each token of the match.");
-  keys.Optional("offset", &Options::offset,
+  keys.Optional("offset", &SuffixOptions::offset,
                 "Tokens that are drafted besides, whatever the match.");
-  keys.Between("min_probability", &Options::min_probability, kLeastProbability,
-               1.0, "The least share of the match's count that is drafted.");
-  keys.OneOf("mode", &Options::as_tree, {"path", "tree"}, "What is drafted.");
-  AddReset(keys, &Options::keep_texts);
+  keys.Between("min_probability", &SuffixOptions::min_probability,
+               kLeastProbability, 1.0,
+               "The least share of the match's count that is drafted.");
+  keys.OneOf("mode", &SuffixOptions::as_tree, {"path", "tree"},
+             "What is drafted.");
+  AddReset(keys, &SuffixOptions::keep_texts);
   AddTexts(keys);
   keys.Described(SamplingKey());
   return {
@@ -245,7 +246,7 @@ DrafterRow SuffixRow() {
           "end, by counts; in this text or in earlier prompts.",
       .draw_kinds = EveryDrawKind(),
       .keys = keys.Rows(),
-      .build = keys.ReadFor(Build),
+      .build = keys.ReadFor(BuildSuffix),
       .examples = {"{}",
                    "{mode: tree, depth: 4, factor: 2, offset: 1,"
                    " min_probability: 0.2}",

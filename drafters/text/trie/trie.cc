@@ -189,7 +189,7 @@ struct Candidate {
   int parent;  // of the plan
 };
 
-struct ComesLater {
+struct BranchComesLater {
   bool operator()(const Candidate& a, const Candidate& b) const {
     if (a.worth != b.worth) return a.worth < b.worth;
     if (a.depth != b.depth) return a.depth < b.depth;
@@ -239,7 +239,8 @@ class Retrieval {
   int depth_;
   DraftPlan plan_;
   std::vector<int> places_;  // by node of the plan, in mixed_
-  std::priority_queue<Candidate, std::vector<Candidate>, ComesLater> best_;
+  std::priority_queue<Candidate, std::vector<Candidate>, BranchComesLater>
+      best_;
   int found_ = 0;
 };
 
@@ -264,7 +265,7 @@ constexpr double kOutputWeight = 1e-4;
 
 // The nodes that a token puts in; deeper ones are seldom reached.
 constexpr int kMostLength = 64;
-constexpr int kMostMatch = 8;
+constexpr int kTrieMostMatch = 8;
 
 }  // namespace
 
@@ -340,9 +341,8 @@ DraftPlan TrieSession::Plan(const Context& context) {
 
 namespace {
 
-using Options = TrieOptions;
-
-BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
+BuiltDrafter BuildTrie(ParamsReader& in, const TrieOptions& options,
+                       Workbench& bench) {
   in.Ensure(options.limits.nodes >= options.limits.output_nodes, "max_nodes",
             absl::StrCat("must be at least max_output_nodes, which is ",
                          options.limits.output_nodes));
@@ -354,21 +354,21 @@ BuiltDrafter Build(ParamsReader& in, const Options& options, Workbench& bench) {
 }  // namespace
 
 DrafterRow TrieRow() {
-  Keys<Options> keys;
-  keys.Between("branch_length", &Options::branch_length, 1, kMostLength,
+  Keys<TrieOptions> keys;
+  keys.Between("branch_length", &TrieOptions::branch_length, 1, kMostLength,
                "The tokens of a branch after its match.");
-  keys.Between("max_match", &Options::max_match, 1, kMostMatch,
+  keys.Between("max_match", &TrieOptions::max_match, 1, kTrieMostMatch,
                "The most tokens that are matched.");
-  keys.Between("nodes", &Options::nodes, 1, kMaxDraws,
+  keys.Between("nodes", &TrieOptions::nodes, 1, kMaxDraws,
                "The most nodes that are drafted.");
   keys.AtLeast(
       "max_output_nodes",
-      [](Options& read) -> int& { return read.limits.output_nodes; }, 1,
+      [](TrieOptions& read) -> int& { return read.limits.output_nodes; }, 1,
       "The most nodes of one trie of outputs.");
   keys.Optional(
-      "max_nodes", [](Options& read) -> int& { return read.limits.nodes; },
+      "max_nodes", [](TrieOptions& read) -> int& { return read.limits.nodes; },
       "The most nodes of all tries of outputs together.");
-  AddReset(keys, &Options::keep_outputs);
+  AddReset(keys, &TrieOptions::keep_outputs);
   keys.Described(SamplingKey());
   return {.name = "trie",
           .sentence =
@@ -376,7 +376,7 @@ DrafterRow TrieRow() {
               "tokens, in the prompt and in outputs.",
           .draw_kinds = EveryDrawKind(),
           .keys = keys.Rows(),
-          .build = keys.ReadFor(Build),
+          .build = keys.ReadFor(BuildTrie),
           .examples = {"{}",
                        "{branch_length: 1, max_match: 1, nodes: 2,"
                        " sampling: {temperature: 0.5}}"}};

@@ -29,7 +29,7 @@ absl::StatusOr<std::vector<Proposals>> Unigram::Propose(
 
 namespace {
 
-BuiltDrafter Build(ParamsReader& in, Workbench& bench) {
+BuiltDrafter BuildUnigram(ParamsReader& in, Workbench& bench) {
   BANYAN_ASSIGN_OR_RETURN(CountsAndRule made, TakeCounts(in, bench));
   return std::make_unique<Unigram>(std::move(made.counts), made.rule);
 }
@@ -42,7 +42,7 @@ DrafterRow UnigramRow() {
       .sentence = "Unigrams: token frequencies from a file of counts.",
       .draw_kinds = EveryDrawKind(),
       .keys = CountsKeys(),
-      .build = Build,
+      .build = BuildUnigram,
       .examples = {"{counts: counts.safetensors}",
                    "{counts: counts.safetensors, sampling: {temperature: 0}}"}};
 }
