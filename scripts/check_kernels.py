@@ -2,11 +2,16 @@
 """Compiles every kernel for GPUs, warnings being errors, and keeps nothing.
 
   scripts/check_kernels.py [--report]
+  scripts/check_kernels.py --ptx
   scripts/check_kernels.py --expect FILE;FILE...
 
   --report    what the compiler says of each kernel for architecture 9.0a:
               registers of a thread and of a block, bytes of shared memory, of
               code, and spilled. A kernel that spills fails the check.
+  --ptx       compiles for 9.0a as far as PTX, and fails on instructions whose
+              result is not given by one rounding of one formula: approximate
+              ones, such that flush small numbers to zero, products and sums that
+              the assembler may contract, and atomic sums of floats
   --expect    compiles nothing: fails unless these are the kernels
 
 With the options of the build (cmake/nvcc_options.txt), which does the same where
@@ -39,6 +44,18 @@ SHARED = re.compile(r"(\d+) bytes smem")
 THREADS = re.compile(r"\.entry (\w+)\([^)]*\)\s*\.maxntid (\d+)")
 CODE = re.compile(r"\.text\.(\w+)\s+PROGBITS\s+\w+\s+\w+\s+(\w+)")
 
+INSTRUCTION = re.compile(r"^\s*(?:@!?%p\d+\s+)?([a-z]\w*(?:[.:]+\w+)+)", re.MULTILINE)
+ROUNDED = re.compile(r"(?:add|sub|mul|fma|mad|div|rcp|sqrt)\.(?!rn\.).*\bb?f(?:16|32|64)")
+FLOAT_ATOMIC = re.compile(r"(?:atom|red)\..*\bb?f(?:16|32|64)")
+
+
+def inexact(ptx):
+    """The instructions of a PTX text that --ptx names, each once."""
+    return sorted({
+        name for name in INSTRUCTION.findall(ptx)
+        if ".approx" in name or ".ftz" in name or ROUNDED.match(name)
+        or FLOAT_ATOMIC.match(name)})
+
 
 def sources(root=ROOT):
     """The kernels: what git knows, or, without git, what stands below core."""
@@ -54,6 +71,19 @@ def compile_one(nvcc, source, options):
     return subprocess.run(
         [nvcc, *OPTIONS, *options, "-I", str(ROOT), "-c", str(ROOT / source),
          "-o", os.devnull], capture_output=True, text=True, check=False)
+
+
+def read_ptx(nvcc, source):
+    """Returns the run and the names of inexact instructions."""
+    with tempfile.TemporaryDirectory() as folder:
+        ptx = pathlib.Path(folder) / "kernels.ptx"
+        run = subprocess.run(
+            [nvcc, *OPTIONS, "-arch=compute_90a", "-ptx", "-I", str(ROOT),
+             str(ROOT / source), "-o", ptx], capture_output=True, text=True,
+            check=False)
+        if run.returncode != 0:
+            return run, []
+        return run, inexact(ptx.read_text(encoding="utf-8"))
 
 
 def examine(nvcc, source):
@@ -100,6 +130,7 @@ def main(arguments):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--report", action="store_true")
+    parser.add_argument("--ptx", action="store_true")
     parser.add_argument("--expect", metavar="FILE;FILE...")
     options = parser.parse_args(arguments)
     found = sources()
@@ -120,25 +151,32 @@ def main(arguments):
         print("no nvcc: kernels are compiled for the host device alone")
         return 77
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        if options.report:
+        if options.ptx:
+            runs = list(pool.map(lambda s: read_ptx(nvcc, s), found))
+        elif options.report:
             runs = list(pool.map(lambda s: examine(nvcc, s), found))
         else:
             runs = [(run, []) for run in
                     pool.map(lambda s: compile_one(nvcc, s, ALL), found)]
     if options.report:
         print(f"{'kernel':34} registers threads  block shared   code spilled")
-    failed = spilling = 0
+    failed = bad = 0
     for source, (run, kernels) in zip(found, runs):
         if run.returncode != 0:
             failed += 1
             print(f"{source}:\n{run.stdout}{run.stderr}")
+        if options.ptx:
+            for name in kernels:
+                print(f"{source}: {name}")
+            bad += len(kernels)
+            continue
         for line in report(kernels):
             print(line)
-        spilling += sum(kernel["spilled"] > 0 for kernel in kernels)
-    if spilling:
-        print(f"{spilling} kernels spill registers")
+        bad += sum(kernel["spilled"] > 0 for kernel in kernels)
+    if bad and options.report:
+        print(f"{bad} kernels spill registers")
     print(f"{len(found) - failed} files compiled, {failed} failed")
-    return 1 if failed or spilling else 0
+    return 1 if failed or bad else 0
 
 
 if __name__ == "__main__":

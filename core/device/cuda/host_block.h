@@ -12,6 +12,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "core/device/cuda/host_memory.h"
+#include "core/device/cuda/tensor_core.h"
 
 namespace banyan {
 
@@ -89,6 +90,7 @@ class HostBlock {
     int blocks = 1;
     int threads = 32;
     int shared_bytes = 0;
+    TensorCore core = {};
     LaunchTraffic* traffic = nullptr;
   };
   // Internal with the kernel, block and thread of the first fault.

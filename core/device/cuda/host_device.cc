@@ -40,6 +40,7 @@ struct HostDevice::Graph : CudaGraph {
 HostDevice::HostDevice(const HostDeviceOptions& options)
     : facts_({.name = "emulated_gpu", .memory_bytes = options.memory_bytes}),
       block_(options.seed),
+      core_(options.core),
       most_launches_(options.launches) {}
 
 HostDevice::~HostDevice() = default;
@@ -247,6 +248,7 @@ void HostDevice::Launch(absl::string_view kernel, LaunchShape shape,
                                            .blocks = shape.blocks,
                                            .threads = shape.threads,
                                            .shared_bytes = shape.shared_bytes,
+                                           .core = core_,
                                            .traffic = &traffic_[name]};
          for (int block = 0; block < shape.blocks; ++block)
            BANYAN_RETURN_IF_ERROR(block_.Run(launch, block, run));

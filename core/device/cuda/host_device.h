@@ -27,12 +27,15 @@
 #include "core/device/cuda/host_memory.h"
 #include "core/device/cuda/matrix_product.h"
 #include "core/device/cuda/span.h"
+#include "core/device/cuda/tensor_core.h"
 
 namespace banyan {
 
 struct HostDeviceOptions {
   std::uint64_t seed = 0;  // of the threads' order
   std::size_t memory_bytes = std::size_t{64} << 30;
+  // How its tensor cores add.
+  TensorCore core = {};
   // After `launches` launches the device is lost, as a GPU may be; -1: never.
   int launches = -1;
 };
@@ -103,6 +106,7 @@ class HostDevice final : public CudaDevice {
   absl::Status status_;
   HostBlock block_;
   std::uint32_t launches_ = 0;
+  const TensorCore core_;
   const std::int64_t most_launches_;
   std::map<std::string, LaunchTraffic> traffic_;
 };
