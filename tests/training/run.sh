@@ -3,15 +3,16 @@
 # nothing to run them with: exit code 77, which CTest takes for skipped.
 set -euo pipefail
 cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../.."
-python=build/training-python/bin/python
-if [[ ! -x $python ]]; then
-  echo "no build/training-python; scripts/train --setup makes it"
+environment=build/training-python
+# Its copy of the list says that it is whole.
+if ! cmp --silent training/requirements.txt "$environment/installed.txt"; then
+  echo "no whole $environment; scripts/train --setup makes it"
   exit 77
 fi
 # Tests run side by side; and one thread adds in one order.
 export OMP_NUM_THREADS=1
 # Before Python 3.12 no test at all is a pass.
-exec "$python" -c '
+exec "$environment/bin/python" -c '
 import sys, unittest
 found = ["", "discover", "-s", "tests/training", "-t", "."]
 result = unittest.main(module=None, argv=found, exit=False).result
