@@ -35,8 +35,15 @@ class Memory : public testing::Test {
 // Wherever it runs out: threads, files, weights, caches, a pass.
 TEST_F(Memory, RunsOutAnywhereWithAMessage) {
   int ended = 0;
-  // With less the system does not even load the program's libraries.
-  for (rlim_t megabytes = 24; megabytes <= 60; ++megabytes) {
+  // With less the system does not even load the program's libraries, or one of
+  // them ends before the program begins.
+  rlim_t least = 16;
+  for (bool begins = false; !begins; least += begins ? 0 : 1) {
+    ASSERT_LT(least, 40U);
+    const LittleMemory little(least * kMegabyte);
+    begins = RunProgram("--version").code == 0;
+  }
+  for (rlim_t megabytes = least; megabytes <= 60; ++megabytes) {
     const LittleMemory little(megabytes * kMegabyte);
     const Outcome outcome = RunProgram(
         "generate --model models/pycode-target --prompt 'def f(' "
