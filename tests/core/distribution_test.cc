@@ -12,6 +12,7 @@
 #include "core/base/token.h"
 #include "core/random/random_source.h"
 #include "tests/core/laws.h"
+#include "tests/core/not_finite.h"
 
 namespace banyan {
 namespace {

@@ -3,7 +3,6 @@
 #define BANYAN_TESTS_CORE_LAWS_H_
 
 #include <cstdint>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -12,9 +11,6 @@
 #include "core/random/random_source.h"
 
 namespace banyan {
-
-inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
-inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // A stream of numbers from a fixed seed.
 class LawDice {

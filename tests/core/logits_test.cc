@@ -7,7 +7,7 @@
 #include "core/base/token.h"
 #include "core/prob/sampling_rule.h"
 #include "gtest/gtest.h"
-#include "tests/core/laws.h"
+#include "tests/core/not_finite.h"
 
 namespace banyan {
 namespace {

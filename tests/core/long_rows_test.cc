@@ -18,6 +18,7 @@
 #include "core/prob/sampling_rule.h"
 #include "core/random/random_source.h"
 #include "tests/core/laws.h"
+#include "tests/core/not_finite.h"
 
 namespace banyan {
 namespace {

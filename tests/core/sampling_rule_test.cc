@@ -18,6 +18,7 @@
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "tests/core/laws.h"
+#include "tests/core/not_finite.h"
 
 namespace banyan {
 namespace {

@@ -9,6 +9,7 @@
 #include "core/base/token.h"
 #include "core/prob/sampling_rule.h"
 #include "tests/core/laws.h"
+#include "tests/core/not_finite.h"
 
 namespace banyan {
 namespace {
