@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HAS_GPU = (os.path.exists("/dev/nvidia0") or
            shutil.which("nvidia-smi") is not None)
 PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()
-STEPS = ["first", "ops", "rounds", "presets", "pass_1b", "kernels", "smollm2",
+STEPS = ["probe", "bits", "first", "ops", "rounds", "presets", "pass_1b", "kernels", "smollm2",
          "levels", "trees_1b", "sanitizer", "torch", "fast", "pass_7b"]
 
 
@@ -99,6 +99,38 @@ class GpuCheckTest(unittest.TestCase):
         for drafter in ("draft-1", "draft-2", "eagle3"):
             self.assertIn(f"{drafter}, a chain of 9: banyan: text: 256 tokens",
                           told.stdout)
+
+    def test_the_probe_keeps_its_table(self):
+        self.program("echo ring 1 GB/s", "gpu_probe")
+        gpu = 'case $* in *compute_cap*) echo 9.0 ;; *) echo NVIDIA H200 ;; esac'
+        folder = self.program(gpu, "nvidia-smi")
+        told = self.check("probe", BANYAN_CHECK_DEVICE="emulated_gpu",
+                          PATH=f"{folder}:{os.environ['PATH']}")
+        self.assertEqual(self.status("probe"), "ok", told.stdout)
+        tables = list((self.bundle / "results").glob("*-NVIDIA-H200.txt"))
+        self.assertEqual([table.read_text(encoding="utf-8")
+                          for table in tables], ["ring 1 GB/s\n"])
+        self.program("echo 8.6", "nvidia-smi")
+        told = self.check("probe", BANYAN_CHECK_DEVICE="emulated_gpu",
+                          PATH=f"{folder}:{os.environ['PATH']}")
+        self.assertEqual(self.status("probe"), "skipped")
+        self.assertIn("this GPU has 8.6", told.stdout)
+
+    def test_a_probe_that_fails_fails_its_step(self):
+        self.program("exit 1", "gpu_probe")
+        folder = self.program("echo 9.0", "nvidia-smi")
+        self.check("probe", BANYAN_CHECK_DEVICE="emulated_gpu",
+                   PATH=f"{folder}:{os.environ['PATH']}")
+        self.assertEqual(self.status("probe"), "failed")
+
+    def test_bits_are_those_of_the_device(self):
+        self.program('echo "bits of $1, models: $(ls models)"', "gpu_bits")
+        models = pathlib.Path(self.folder.name) / "of_a_checkout"
+        (models / "small").mkdir(parents=True)
+        told = self.check("bits", BANYAN_CHECK_DEVICE="emulated_gpu",
+                          BANYAN_CHECK_MODELS=str(models))
+        self.assertEqual(self.status("bits"), "ok", told.stdout)
+        self.assertIn("bits of emulated_gpu, models: small", told.stdout)
 
     def test_ops_that_no_gpu_ran_are_no_success(self):
         # A line each, as gtest writes them, and more after the one looked for.

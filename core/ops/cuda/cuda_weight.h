@@ -32,6 +32,9 @@ class CudaWeight : public Weight {
     return weight_.numbers.bytes + weight_.scales.bytes;
   }
   const DeviceWeight& on_device() const { return weight_; }
+  // What on_device() points to; the scales are null but of kQ8.
+  const Buffer* numbers() const { return numbers_.get(); }
+  const Buffer* scales() const { return scales_.get(); }
 
  private:
   const DeviceWeight weight_;
