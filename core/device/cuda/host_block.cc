@@ -6,6 +6,7 @@
 #include <boost/context/stack_context.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -16,6 +17,7 @@
 #include "core/base/check.h"
 #include "core/base/common.h"
 #include "core/device/cuda/host_memory.h"
+#include "core/device/cuda/pack.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define BANYAN_TELLS_SANITIZER 1
@@ -139,6 +141,41 @@ void HostThread::WarpBarrier(std::uint32_t mask, int line) {
   Together({"warp barrier", nullptr, line}, mask, nullptr, nullptr);
 }
 
+void HostThread::Copy(const HostCopy& copy) {
+  copy.from->Hold(copy.from_first, kAheadBytes, moment_);
+  CountLoad(*copy.from, kAheadBytes);
+  copy.to->Expect(copy.to_first, kAheadBytes, moment_);
+  copies_.push_back(copy);
+  ++open_;
+}
+
+void HostThread::CommitCopies() {
+  committed_.push_back(std::exchange(open_, 0));
+}
+
+void HostThread::WaitCopies(int groups) {
+  while (committed_.size() > static_cast<std::size_t>(groups)) {
+    const auto count = static_cast<std::ptrdiff_t>(committed_.front());
+    for (auto copy = copies_.begin(); copy != copies_.begin() + count; ++copy) {
+      copy->from->LetGo(copy->from_first, kAheadBytes);
+      copy->to->Arrived(copy->to_first, kAheadBytes, moment_);
+      std::memcpy(copy->to->data() + copy->to_first,
+                  copy->from->data() + copy->from_first, kAheadBytes);
+    }
+    copies_.erase(copies_.begin(), copies_.begin() + count);
+    committed_.erase(committed_.begin());
+  }
+}
+
+void HostThread::AwaitLaunchBefore() { moment_.early = 0; }
+
+void HostThread::End() {
+  if (!copies_.empty())
+    Fault(absl::StrCat("ends with ", copies_.size(), " copies under way"));
+  if (moment_.early != 0)
+    Fault("ends without having awaited the launch before");
+}
+
 HostBlock::HostBlock(std::uint64_t seed)
     : state_(seed), fibres_(std::make_unique<Fibres>()) {}
 
@@ -198,7 +235,10 @@ void HostBlock::Start(int number) {
         while (!ends_) {
           HostThread& thread = threads_[static_cast<std::size_t>(number)];
           try {
-            if (status_.ok()) (*kernel_)(thread);
+            if (status_.ok()) {
+              (*kernel_)(thread);
+              thread.End();
+            }
           } catch (const MemoryFault& fault) {
             Fail(thread, fault.what);
           }
@@ -307,6 +347,7 @@ absl::Status HostBlock::Run(const Launch& launch, int block,
   for (std::size_t i = 0; i < threads; ++i) {
     threads_[i].block_ = this;
     threads_[i].moment_ = {.launch = launch.number,
+                           .early = launch.early ? 1U : 0U,
                            .block = static_cast<std::uint32_t>(block),
                            .thread = static_cast<std::uint16_t>(i)};
   }

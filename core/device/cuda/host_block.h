@@ -18,6 +18,14 @@ namespace banyan {
 
 class HostBlock;
 
+// A copy from the device's memory to the block's, which a thread asked for.
+struct HostCopy {
+  HostMemory* to = nullptr;
+  std::size_t to_first = 0;
+  HostMemory* from = nullptr;
+  std::size_t from_first = 0;
+};
+
 // What the threads of a warp do together. Each lane brings `in` and gets `out`.
 struct WarpWork {
   const char* name = nullptr;
@@ -43,6 +51,12 @@ class HostThread {
   void Together(const WarpWork& work, std::uint32_t mask, const void* in,
                 void* out);
   void WarpBarrier(std::uint32_t mask, int line);
+  // Copies ahead (kernel.h), of kAheadBytes bytes each.
+  void Copy(const HostCopy& copy);
+  void CommitCopies();
+  // Until at most so many groups are under way.
+  void WaitCopies(int groups);
+  void AwaitLaunchBefore();
   // Ends the block.
   [[noreturn]] static void Fault(std::string what);
   [[noreturn]] static void FaultOutside(std::int64_t first, std::int64_t count,
@@ -60,6 +74,9 @@ class HostThread {
   friend class HostBlock;
   enum class State { kReady, kAtBarrier, kInWarp, kDone };
 
+  // Faults for what a thread owes when its kernel returns.
+  void End();
+
   static inline constinit thread_local HostThread* running_ = nullptr;
 
   HostBlock* block_ = nullptr;
@@ -69,6 +86,9 @@ class HostThread {
   WarpWork work_;
   const void* in_ = nullptr;
   void* out_ = nullptr;
+  std::vector<HostCopy> copies_;        // under way, the earliest first
+  std::vector<std::size_t> committed_;  // of each group, how many it has
+  std::size_t open_ = 0;                // that are in no group yet
 };
 
 // What a launch moved, as its threads asked for it.
@@ -90,6 +110,7 @@ class HostBlock {
     int blocks = 1;
     int threads = 32;
     int shared_bytes = 0;
+    bool early = false;
     TensorCore core = {};
     LaunchTraffic* traffic = nullptr;
   };

@@ -248,6 +248,7 @@ void HostDevice::Launch(absl::string_view kernel, LaunchShape shape,
                                            .blocks = shape.blocks,
                                            .threads = shape.threads,
                                            .shared_bytes = shape.shared_bytes,
+                                           .early = shape.early,
                                            .core = core_,
                                            .traffic = &traffic_[name]};
          for (int block = 0; block < shape.blocks; ++block)

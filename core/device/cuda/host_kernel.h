@@ -72,6 +72,12 @@ class Numbers {
   }
 
  private:
+  T* data_ = nullptr;
+  std::int64_t size_ = 0;
+  HostMemory* memory_ = nullptr;
+
+ public:  // for copies ahead
+  HostMemory* memory() const { return memory_; }
   // Where number i stands, in bytes.
   template <int kCount>
   std::size_t Look(std::int64_t i) const {
@@ -82,10 +88,6 @@ class Numbers {
     return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(at) -
                                     memory_->data());
   }
-
-  T* data_ = nullptr;
-  std::int64_t size_ = 0;
-  HostMemory* memory_ = nullptr;
 };
 
 template <typename T>
@@ -103,6 +105,18 @@ template <typename T>
 class Shared : public Numbers<T> {
  public:
   using Numbers<T>::Numbers;
+
+  // The numbers at `i` become those of `x` at `first`, later.
+  template <typename From>
+  void CopyAhead(std::int64_t i, const Numbers<From>& x,
+                 std::int64_t first) const {
+    static_assert(std::is_same_v<T, std::remove_const_t<From>>);
+    constexpr int kCount = kAheadBytes / static_cast<int>(sizeof(T));
+    HostThread::Running().Copy({.to = this->memory(),
+                                .to_first = this->template Look<kCount>(i),
+                                .from = x.memory(),
+                                .from_first = x.template Look<kCount>(first)});
+  }
 };
 
 class Thread {
@@ -122,6 +136,13 @@ class Thread {
                 int line = __builtin_LINE()) const {
     thread_->WarpBarrier(mask, line);
   }
+
+  void CommitCopies() const { thread_->CommitCopies(); }
+  template <int kGroups>
+  void WaitCopies() const {
+    thread_->WaitCopies(kGroups);
+  }
+  void AwaitLaunchBefore() const { thread_->AwaitLaunchBefore(); }
 
   template <typename T>
   Shared<T> SharedArray(int first_byte, std::int64_t count) const {

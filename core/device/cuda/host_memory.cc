@@ -72,6 +72,13 @@ void HostMemory::ReadWords(std::size_t first, std::size_t count,
   for (std::size_t at = first / kWord; at * kWord < first + count; ++at) {
     Word& word = WordAt(at);
     if (!word.written) Fault("reads what nothing has written", at * kWord);
+    if (word.expected)
+      Fault(absl::StrCat("reads what a copy of ", Name(word.writer, by),
+                         " is bringing"),
+            at * kWord);
+    if (by.early != 0 && word.writer.launch + 1 == by.launch)
+      Fault("reads what the launch before wrote, which was not awaited",
+            at * kWord);
     if (word.writer.launch == by.launch && !Ordered(word.writer, by))
       Fault(absl::StrCat("reads what ", Name(word.writer, by), " wrote",
                          Between(word.writer, by)),
@@ -99,6 +106,15 @@ void HostMemory::Write(std::size_t first, std::size_t count,
   Track();
   for (std::size_t at = first / kWord; at * kWord < first + count; ++at) {
     Word& word = WordAt(at);
+    if (word.expected)
+      Fault(absl::StrCat("writes where a copy of ", Name(word.writer, by),
+                         " goes"),
+            at * kWord);
+    if (word.held > 0) Fault("writes what a copy under way reads", at * kWord);
+    if (by.early != 0 && (word.writer.launch + 1 == by.launch ||
+                          word.reader.launch + 1 == by.launch))
+      Fault("writes what the launch before touches, which was not awaited",
+            at * kWord);
     if (word.writer.launch == by.launch && !Ordered(word.writer, by))
       Fault(absl::StrCat("writes what ", Name(word.writer, by), " wrote",
                          Between(word.writer, by)),
@@ -117,6 +133,35 @@ void HostMemory::Write(std::size_t first, std::size_t count,
     word.written = true;
     word.atomic = false;
   }
+}
+
+void HostMemory::Expect(std::size_t first, std::size_t count,
+                        const ThreadMoment& by) {
+  Write(first, count, by);
+  for (std::size_t at = first / kWord; at * kWord < first + count; ++at)
+    words_[at].expected = true;
+}
+
+void HostMemory::Arrived(std::size_t first, std::size_t count,
+                         const ThreadMoment& by) {
+  for (std::size_t at = first / kWord; at * kWord < first + count; ++at) {
+    words_[at].expected = false;
+    words_[at].writer = by;
+  }
+}
+
+void HostMemory::Hold(std::size_t first, std::size_t count,
+                      const ThreadMoment& by) {
+  Read(first, count, by);
+  if (words_ == nullptr) return;
+  for (std::size_t at = first / kWord; at * kWord < first + count; ++at)
+    ++WordAt(at).held;
+}
+
+void HostMemory::LetGo(std::size_t first, std::size_t count) {
+  if (words_ == nullptr) return;
+  for (std::size_t at = first / kWord; at * kWord < first + count; ++at)
+    if (WordAt(at).held > 0) --WordAt(at).held;
 }
 
 void HostMemory::Atomic(std::size_t first, const ThreadMoment& by) {

@@ -17,7 +17,9 @@ namespace banyan {
 // A thread at a moment. `barriers` counts those that its block has passed,
 // `warp_barriers` those of its warp.
 struct ThreadMoment {
-  std::uint32_t launch = 0;  // from 1 on
+  std::uint32_t launch : 31 = 0;  // from 1 on
+  // The launch before may still run: it has not been awaited.
+  std::uint32_t early : 1 = 0;
   std::uint32_t block = 0;
   std::uint16_t thread = 0;
   std::uint16_t barriers = 0;
@@ -63,6 +65,14 @@ class HostMemory {
   // the same.
   void Atomic(std::size_t first, const ThreadMoment& by);
 
+  // Copies that are under way (kernel.h). Where one goes nothing may be touched
+  // from Expect, which counts as a write, until Arrived; where it comes from
+  // nothing may be written from Hold, which counts as a read, until LetGo.
+  void Expect(std::size_t first, std::size_t count, const ThreadMoment& by);
+  void Arrived(std::size_t first, std::size_t count, const ThreadMoment& by);
+  void Hold(std::size_t first, std::size_t count, const ThreadMoment& by);
+  void LetGo(std::size_t first, std::size_t count);
+
  private:
   struct Word {
     ThreadMoment writer;  // launch 0: none since the memory was filled
@@ -73,6 +83,8 @@ class HostMemory {
     bool many_readers = false;  // since the last barrier of the block
     bool many_warps = false;
     bool many_blocks = false;  // in this launch
+    bool expected = false;     // a copy of the writer goes here
+    std::uint16_t held = 0;    // by as many copies
   };
 
   void ReadWords(std::size_t first, std::size_t count, const ThreadMoment& by);

@@ -18,12 +18,25 @@
 // Thread: index, lane and warp in the block, threads of the block, block and
 // blocks of the launch; Sync (a barrier of the block), SyncWarp; ShuffleXor,
 // ShuffleFrom, Ballot; SharedArray(first_byte, count), memory of the block;
-// Multiply and MultiplyBytes, products of matrix fragments.
+// Multiply and MultiplyBytes, products of matrix fragments; CommitCopies,
+// WaitCopies and AwaitLaunchBefore, of which below.
 //
 // Global<T> and Shared<T> are numbers of the device's and of the block's
 // memory: Read(i), Write(i, x), ReadPack<n>(i) and WritePack<n>(i, pack), n
 // numbers at once, which stand at a multiple of their size; AtomicAdd(i, n) of
 // integers. What is written is whole words of four bytes.
+//
+// Copies ahead: shared.CopyAhead(i, x, j) asks that kAheadBytes bytes of a
+// Global come to the block's memory, and goes on. CommitCopies() closes a group
+// of such copies of the thread; WaitCopies<n>() waits until at most n of its
+// groups are under way, the earliest first. Until then nobody touches where
+// they go; after it the thread itself may, and others after a barrier. What
+// they read is not written meanwhile. All copies are waited for before the
+// kernel ends.
+//
+// A launch with LaunchShape::early may begin before the launch before it has
+// ended: every thread calls AwaitLaunchBefore() once, and before that touches
+// nothing that the launch before it wrote, and writes nothing that it reads.
 //
 // A kernel may name kMostThreads, the most that it is launched with: the
 // compiler then gives each as many registers as a block of those leaves.

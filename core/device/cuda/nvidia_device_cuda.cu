@@ -277,6 +277,10 @@ void NvidiaStream::Check(cudaError_t error, const char* what) const {
   static_cast<NvidiaDevice&>(device_).Told(error, what);
 }
 
+bool NvidiaStream::starts_early() const {
+  return !absl::StartsWith(device_.facts().gpu.capability, "8.");
+}
+
 namespace {
 
 // Of the first GPU.

@@ -28,6 +28,8 @@ class NvidiaStream {
   cudaStream_t native() const;
   // Keeps the first error, which the device's Finish tells.
   void Check(cudaError_t error, const char* what) const;
+  // Whether launches may be set up early: from capability 9.0 on.
+  bool starts_early() const;
 
  private:
   CudaDevice& device_;
@@ -59,6 +61,8 @@ class Numbers {
                                const Pack<Plain, kCount>& pack) const {
     *reinterpret_cast<Pack<Plain, kCount>*>(data_ + i) = pack;
   }
+  // For copies ahead.
+  BANYAN_DEVICE T* At(std::int64_t i) const { return data_ + i; }
   BANYAN_DEVICE Plain AtomicAdd(std::int64_t i, Plain value) const {
     return atomicAdd(data_ + i, value);
   }
@@ -81,6 +85,18 @@ template <typename T>
 class Shared : public Numbers<T> {
  public:
   using Numbers<T>::Numbers;
+
+  template <typename From>
+  BANYAN_DEVICE void CopyAhead(std::int64_t i, const Numbers<From>& x,
+                               std::int64_t first) const {
+    static_assert(std::is_same_v<T, std::remove_const_t<From>>);
+    static_assert(kAheadBytes == 16);
+    asm volatile(
+        "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+            static_cast<std::uint32_t>(__cvta_generic_to_shared(this->At(i)))),
+        "l"(__cvta_generic_to_global(x.At(first)))
+        : "memory");
+  }
 };
 
 class Thread {
@@ -95,6 +111,22 @@ class Thread {
   BANYAN_DEVICE void Sync() const { __syncthreads(); }
   BANYAN_DEVICE void SyncWarp(std::uint32_t mask = kAllLanes) const {
     __syncwarp(mask);
+  }
+
+  BANYAN_DEVICE void CommitCopies() const {
+    asm volatile("cp.async.commit_group;" ::: "memory");
+  }
+  template <int kGroups>
+  BANYAN_DEVICE void WaitCopies() const {
+    asm volatile("cp.async.wait_group %0;" ::"n"(kGroups) : "memory");
+  }
+  // The launch after this one may be set up from here on: so when that begins,
+  // the launch before this one is done.
+  BANYAN_DEVICE void AwaitLaunchBefore() const {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
   }
 
   template <typename T>
@@ -168,10 +200,18 @@ void Launch(CudaDevice& device, LaunchShape shape, const Kernel& kernel) {
                              cudaFuncAttributeMaxDynamicSharedMemorySize,
                              shape.shared_bytes),
         Kernel::kName);
-  Entry<Kernel>()<<<
-      static_cast<unsigned>(shape.blocks), static_cast<unsigned>(shape.threads),
-      static_cast<std::size_t>(shape.shared_bytes), stream.native()>>>(kernel);
-  stream.Check(cudaGetLastError(), Kernel::kName);
+  cudaLaunchAttribute early = {};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = static_cast<unsigned>(shape.blocks);
+  config.blockDim = static_cast<unsigned>(shape.threads);
+  config.dynamicSmemBytes = static_cast<std::size_t>(shape.shared_bytes);
+  config.stream = stream.native();
+  config.attrs = &early;
+  config.numAttrs = shape.early && stream.starts_early() ? 1 : 0;
+  stream.Check(cudaLaunchKernelEx(&config, Entry<Kernel>(), kernel),
+               Kernel::kName);
 }
 
 }  // namespace on_nvidia

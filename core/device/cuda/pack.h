@@ -7,6 +7,8 @@
 namespace banyan {
 
 inline constexpr std::uint32_t kAllLanes = ~std::uint32_t{0};
+// What one copy ahead brings.
+inline constexpr int kAheadBytes = 16;
 
 // Numbers that are read or written at once.
 template <typename T, int kCount>

@@ -28,6 +28,9 @@ struct LaunchShape {
   int blocks = 1;
   int threads = 32;
   int shared_bytes = 0;
+  // Whether it is set up while the launch before it still runs. Its threads
+  // then say where they wait for that one (AwaitLaunchBefore in kernel.h).
+  bool early = false;
 };
 
 }  // namespace banyan

@@ -239,5 +239,49 @@ TEST(HostDeviceMemoryTest, SaysWhatIsFreeWhenThereIsNotEnough) {
   EXPECT_EQ(device.peak_bytes(), 600);
 }
 
+// Two stages: while one is read, the other is on its way.
+TEST_F(HostDeviceTest, CopiesAheadBringNumbersGroupByGroup) {
+  constexpr int kStages = 5;
+  std::vector<float> numbers(kStages * 128);
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = static_cast<float>(i);
+  const auto x = On<const float>(Put(numbers));
+  const DeviceSpan sums = Fresh(32 * sizeof(float));
+  const auto y = On<float>(sums);
+  Launch(device_, {.shared_bytes = 2 * 128 * 4}, Free{[=](const Thread& t) {
+           const auto ring = t.SharedArray<float>(0, 2 * 128);
+           const auto ask = [&](int stage) {
+             if (stage < kStages)
+               ring.CopyAhead(stage % 2 * 128 + t.index() * 4, x,
+                              stage * 128 + t.index() * 4);
+             t.CommitCopies();
+           };
+           ask(0);
+           ask(1);
+           float sum = 0;
+           for (int stage = 0; stage < kStages; ++stage) {
+             t.WaitCopies<1>();
+             t.SyncWarp();
+             // What the next lane asked for.
+             const int lane = (t.index() + 1) % 32;
+             for (const float number :
+                  ring.ReadPack<4>(stage % 2 * 128 + lane * 4).at)
+               sum += number;
+             t.SyncWarp();
+             ask(stage + 2);
+           }
+           t.WaitCopies<0>();
+           y.Write((t.index() + 1) % 32, sum);
+         }});
+  const std::vector<float> got = Take<float>(sums);
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    float expected = 0;
+    for (std::size_t stage = 0; stage < kStages; ++stage)
+      for (std::size_t i = 0; i < 4; ++i)
+        expected += numbers[stage * 128 + lane * 4 + i];
+    EXPECT_EQ(got[lane], expected) << lane;
+  }
+}
+
 }  // namespace
 }  // namespace banyan::on_host

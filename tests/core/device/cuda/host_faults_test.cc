@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -22,6 +23,7 @@ namespace banyan::on_host {
 namespace {
 
 using testing::AllOf;
+using testing::AnyOf;
 using testing::HasSubstr;
 using HostDeviceFault = HostDeviceTest;
 
@@ -290,6 +292,205 @@ TEST_F(HostDeviceFault, EverythingAfterAFaultFailsWithIt) {
   const std::string first = Says({}, [=](const Thread&) { x.Read(0); });
   EXPECT_NE(first, "");
   EXPECT_EQ(Says({}, [](const Thread&) {}), first);
+}
+
+// A warp that brings four numbers a lane to its block, and waits for them: 32
+// packs that stand one after the other.
+class HostDeviceCopy : public HostDeviceTest {
+ protected:
+  static constexpr LaunchShape kShape = {.shared_bytes = 32 * kAheadBytes};
+
+  // Asks for the lane's own pack.
+  void Ask(const Thread& t) const {
+    Place(t).CopyAhead(t.index() * 4, x_, t.index() * 4);
+  }
+  static Shared<float> Place(const Thread& t) {
+    return t.SharedArray<float>(0, 128);
+  }
+
+  const Global<const float> x_ =
+      On<const float>(Put(std::vector<float>(128, 7)));
+};
+
+TEST_F(HostDeviceCopy, IsTouchedBeforeItArrives) {
+  for (const bool other : {false, true})
+    EXPECT_THAT(
+        Says(kShape,
+             [=, this](const Thread& t) {
+               Ask(t);
+               t.CommitCopies();
+               t.Sync();
+               Place(t).Read(other ? 124 - t.index() * 4 : t.index() * 4);
+             }),
+        AllOf(HasSubstr("reads what a copy of thread "),
+              HasSubstr(" is bringing (shared memory")));
+}
+
+TEST_F(HostDeviceCopy, IsWrittenOverBeforeItArrives) {
+  EXPECT_THAT(Says(kShape,
+                   [this](const Thread& t) {
+                     Ask(t);
+                     t.CommitCopies();
+                     if (t.index() == 3) Place(t).Write(12, 1);
+                     t.WaitCopies<0>();
+                   }),
+              HasSubstr("thread 3: writes where a copy of thread 3 goes"));
+}
+
+TEST_F(HostDeviceCopy, IsReadByOthersWithNoBarrierBetween) {
+  EXPECT_THAT(Says(kShape,
+                   [this](const Thread& t) {
+                     Ask(t);
+                     t.CommitCopies();
+                     t.WaitCopies<0>();
+                     t.Ballot(true);  // which is no barrier
+                     Place(t).Read((t.index() ^ 1) * 4);
+                   }),
+              AllOf(HasSubstr(" reads what thread "),
+                    HasSubstr(" wrote with no barrier between")));
+}
+
+// Whether the reader or the one who asks comes first, nothing parts them.
+TEST_F(HostDeviceCopy, GoesWhereOthersStillRead) {
+  EXPECT_THAT(
+      Says(kShape,
+           [this](const Thread& t) {
+             Place(t).WritePack<4>(t.index() * 4, {});
+             t.SyncWarp();
+             Place(t).Read((t.index() ^ 1) * 4);
+             Ask(t);
+             t.CommitCopies();
+             t.WaitCopies<0>();
+           }),
+      AnyOf(AllOf(HasSubstr("writes what thread "), HasSubstr(" reads")),
+            HasSubstr("wrote with no barrier between")));
+}
+
+TEST_F(HostDeviceCopy, ReadsWhatIsWrittenMeanwhile) {
+  const Global<float> x = On<float>(Put(std::vector<float>(128, 7)));
+  EXPECT_THAT(Says(kShape,
+                   [=](const Thread& t) {
+                     Place(t).CopyAhead(t.index() * 4, x, t.index() * 4);
+                     t.CommitCopies();
+                     x.Write(t.index() * 4, 1);
+                     t.WaitCopies<0>();
+                   }),
+              HasSubstr("writes what a copy under way reads (numbers"));
+}
+
+TEST_F(HostDeviceCopy, IsUnderWayWhenItsThreadEnds) {
+  EXPECT_THAT(Says(kShape,
+                   [this](const Thread& t) {
+                     Ask(t);
+                     t.CommitCopies();
+                     if (t.index() != 9) t.WaitCopies<0>();
+                   }),
+              HasSubstr("thread 9: ends with 1 copies under way"));
+}
+
+// A wait knows nothing of what is in no group.
+TEST_F(HostDeviceCopy, InNoGroupIsNotWaitedFor) {
+  EXPECT_THAT(Says(kShape,
+                   [this](const Thread& t) {
+                     Ask(t);
+                     t.WaitCopies<0>();
+                     Place(t).Read(t.index() * 4);
+                   }),
+              HasSubstr("reads what a copy of thread "));
+}
+
+TEST_F(HostDeviceCopy, OfALaterGroupIsNotWaitedFor) {
+  EXPECT_THAT(Says({.shared_bytes = 64 * kAheadBytes},
+                   [this](const Thread& t) {
+                     const auto two = t.SharedArray<float>(0, 256);
+                     for (int i = 0; i < 2; ++i) {
+                       two.CopyAhead(i * 128 + t.index() * 4, x_,
+                                     t.index() * 4);
+                       t.CommitCopies();
+                     }
+                     t.WaitCopies<1>();
+                     if (two.Read(t.index() * 4) != 7) two.Read(-1);
+                     two.Read(128 + t.index() * 4);
+                   }),
+              HasSubstr("reads what a copy of thread "));
+}
+
+TEST_F(HostDeviceCopy, StandsAtNoMultipleOfItsSize) {
+  EXPECT_THAT(Says(kShape,
+                   [this](const Thread& t) {
+                     if (t.index() == 5) Place(t).CopyAhead(0, x_, 2);
+                   }),
+              HasSubstr("accesses 16 bytes at once at number 2"));
+}
+
+// A launch that is set up early touches, before it awaits the one before it,
+// what older ones wrote, and nothing of that one.
+class HostDeviceEarly : public HostDeviceTest {
+ protected:
+  // Two launches, an early one last.
+  std::string After(std::function<void(const Thread&)> first,
+                    std::function<void(const Thread&)> second) {
+    Launch(device_, {}, Free{std::move(first)});
+    return Says({.early = true}, std::move(second));
+  }
+  const Global<float> x_ = On<float>(Put(std::vector<float>(32)));
+};
+
+TEST_F(HostDeviceEarly, ReadsWhatTheLaunchBeforeWrote) {
+  const auto write = [this](const Thread& t) { x_.Write(t.index(), 1); };
+  EXPECT_THAT(After(write,
+                    [this](const Thread& t) {
+                      x_.Read(t.index());
+                      t.AwaitLaunchBefore();
+                    }),
+              HasSubstr("reads what the launch before wrote, which was not "
+                        "awaited (numbers"));
+}
+
+TEST_F(HostDeviceEarly, WritesWhatTheLaunchBeforeReads) {
+  const auto read = [this](const Thread& t) { x_.Read(t.index()); };
+  EXPECT_THAT(After(read,
+                    [this](const Thread& t) {
+                      x_.Write(t.index(), 1);
+                      t.AwaitLaunchBefore();
+                    }),
+              HasSubstr("writes what the launch before touches"));
+}
+
+TEST_F(HostDeviceEarly, CopiesWhatTheLaunchBeforeWrote) {
+  EXPECT_THAT(
+      [this] {
+        Launch(device_, {},
+               Free{[this](const Thread& t) { x_.Write(t.index(), 1); }});
+        return Says({.shared_bytes = kAheadBytes, .early = true},
+                    [this](const Thread& t) {
+                      if (t.index() == 0)
+                        t.SharedArray<float>(0, 4).CopyAhead(0, x_, 0);
+                      t.AwaitLaunchBefore();
+                    });
+      }(),
+      HasSubstr("reads what the launch before wrote"));
+}
+
+TEST_F(HostDeviceEarly, NeverAwaitsTheLaunchBefore) {
+  EXPECT_THAT(After([](const Thread&) {},
+                    [](const Thread& t) {
+                      if (t.index() != 30) t.AwaitLaunchBefore();
+                    }),
+              HasSubstr("thread 30: ends without having awaited the launch"));
+}
+
+TEST_F(HostDeviceEarly, MayReadWhatOlderLaunchesWrote) {
+  Launch(device_, {},
+         Free{[this](const Thread& t) { x_.Write(t.index(), 1); }});
+  const Global<float> y = On<float>(Fresh(128));
+  EXPECT_EQ(After([=](const Thread& t) { y.Write(t.index(), 2); },
+                  [=, this](const Thread& t) {
+                    const float older = x_.Read(t.index());
+                    t.AwaitLaunchBefore();
+                    y.Write(t.index(), y.Read(t.index()) + older);
+                  }),
+            "");
 }
 
 }  // namespace
