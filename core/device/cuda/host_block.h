@@ -54,7 +54,7 @@ class HostThread {
   // Copies ahead (kernel.h), of kAheadBytes bytes each.
   void Copy(const HostCopy& copy);
   void CommitCopies();
-  // Until at most so many groups are under way.
+  // Until at most this many groups are under way.
   void WaitCopies(int groups);
   void AwaitLaunchBefore();
   // Ends the block.
