@@ -98,6 +98,12 @@ class Backend : public DeviceMemory, public DeviceOps {
   virtual absl::StatusOr<std::unique_ptr<Weight>> Pack(WeightFormat format,
                                                        int rows, int columns,
                                                        WeightRows source) = 0;
+  // The same; a device may keep the rows of pairs side by side.
+  virtual absl::StatusOr<std::unique_ptr<Weight>> PackPaired(
+      WeightFormat format, int rows, int columns, RowPairs /*pairs*/,
+      WeightRows source) {
+    return Pack(format, rows, columns, source);
+  }
   // A matrix that comes packed. Unimplemented for a device that packs matrices
   // in a way of its own.
   virtual absl::StatusOr<std::unique_ptr<Weight>> Adopt(WeightFormat format,

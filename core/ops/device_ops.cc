@@ -4,12 +4,18 @@
 
 namespace banyan {
 
-absl::Status DeviceOps::RotateStore(const RotateArgs& queries,
-                                    const RotateArgs& keys,
-                                    absl::Span<const StoreKvArgs> sequences) {
-  BANYAN_RETURN_IF_ERROR(Rotate(queries));
-  BANYAN_RETURN_IF_ERROR(Rotate(keys));
-  return StoreKv(sequences);
+absl::Status DeviceOps::RotateStore(const RotateStoreArgs& args) {
+  BANYAN_RETURN_IF_ERROR(Rotate(args.queries));
+  BANYAN_RETURN_IF_ERROR(Rotate(args.keys));
+  return StoreKv(args.sequences);
+}
+
+absl::Status DoNext(DeviceOps& ops, const LinearOutput& then) {
+  if (const auto* activate = std::get_if<ActivateArgs>(&then))
+    return ops.Activate(*activate);
+  if (const auto* store = std::get_if<RotateStoreArgs>(&then))
+    return ops.RotateStore(*store);
+  return absl::OkStatus();
 }
 
 absl::Status MakeRows(DeviceOps& ops, const LinearInput& source) {

@@ -80,19 +80,18 @@ class DeviceOps {
   virtual absl::Status Attention(absl::Span<const AttentionArgs> sequences) = 0;
   virtual absl::Status AttentionMass(const AttentionMassArgs& args) = 0;
 
-  // Turns queries and keys, then stores keys and values: unless overridden one
-  // after the other. Keys need not be written but in the cache.
-  virtual absl::Status RotateStore(const RotateArgs& queries,
-                                   const RotateArgs& keys,
-                                   absl::Span<const StoreKvArgs> sequences);
+  // Unless overridden one op after the other.
+  virtual absl::Status RotateStore(const RotateStoreArgs& args);
 
   virtual absl::StatusOr<Distribution> Law(const LawArgs& args) = 0;
   virtual absl::StatusOr<std::vector<TokenLogit>> Best(
       const BestArgs& args) = 0;
 };
 
-// Does the op that makes the rows of a product, if there is one.
+// Does the op that makes the rows of a product, if there is one, and the one
+// that follows it.
 absl::Status MakeRows(DeviceOps& ops, const LinearInput& source);
+absl::Status DoNext(DeviceOps& ops, const LinearOutput& then);
 
 }  // namespace banyan
 

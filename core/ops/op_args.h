@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "core/device/buffer.h"
 
 namespace banyan {
@@ -109,6 +110,13 @@ struct ActivateArgs {
 
 // Norm: each row brought to a standard size.
 
+// Sums of squares are taken of this many neighbours at a time.
+inline constexpr int kSquaresWidth = 16;
+
+constexpr int SquaresColumns(int columns) {
+  return (columns + kSquaresWidth - 1) / kSquaresWidth;
+}
+
 // y = x / sqrt(mean(x^2) + epsilon) * weight, the root mean square norm; with
 // `center` the row's mean is subtracted from x first, and `bias` added last,
 // the layer norm. `weight` and `bias` are one row each. y may be x.
@@ -119,6 +127,9 @@ struct NormArgs {
   float epsilon;
   bool center = false;
   Tensor y;
+  // What the product that made x left in its own `squares` (LinearArgs); empty
+  // if another op made x.
+  Tensor squares = {};
 };
 
 // Rotate: heads of queries or keys turned by their position.
@@ -137,6 +148,14 @@ struct RotateArgs {
   Tensor norm_weight;  // may be empty
   float epsilon = 0;
   float scale = 1;
+};
+
+// RotateStore: queries and keys turned, keys and values of the rows stored. The
+// sequences' rows follow each other. Keys need not be written but in a cache.
+struct RotateStoreArgs {
+  RotateArgs queries;
+  RotateArgs keys;
+  absl::Span<const StoreKvArgs> sequences;
 };
 
 // Copy: rows kept while the buffer they stand in goes on being used.

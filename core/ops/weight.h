@@ -42,6 +42,15 @@ inline std::size_t PackedBytes(WeightFormat format, int rows, int columns) {
   return 0;
 }
 
+// Rows of a matrix whose numbers are wanted together by what follows a product
+// (LinearOutput): row i and row i + distance, in blocks of 2 * distance rows,
+// the first half with the second, `pairs` times in all from row 0 on. A device
+// may keep its rows in an order in which they are neighbours.
+struct RowPairs {
+  int pairs = 0;
+  int distance = 0;
+};
+
 // Writes rows [first, first + count) of a matrix at `out`, without gaps. They
 // are finite, and remain so in the format they are packed in (LargestWeight).
 using WeightRows =
@@ -75,6 +84,12 @@ inline constexpr float kQ8Least = 0x1p-120F;
 // rows where the product reads them, and then does not write x.
 using LinearInput = std::variant<std::monostate, NormArgs, ActivateArgs,
                                  absl::Span<const AttentionArgs>>;
+//
+// What follows is an op on y: it is done next. A device may do it where it has
+// the product's numbers, and then does not write y. It reads all of y: gate and
+// up, if there is one, in their order; or queries, keys and values.
+using LinearOutput =
+    std::variant<std::monostate, ActivateArgs, RotateStoreArgs>;
 struct LinearArgs {
   Tensor x;
   const Weight* weight;
@@ -82,6 +97,12 @@ struct LinearArgs {
   Tensor y;
   bool add = false;
   LinearInput source = {};
+  // Where it is not empty, SquaresColumns(y.columns) columns, in which a device
+  // may leave the sums of squares of y's numbers for the norm that reads y
+  // (NormArgs::squares), if the product after that norm has a weight of the
+  // same format. Nothing else reads them.
+  Tensor squares = {};
+  LinearOutput then = {};
 };
 
 }  // namespace banyan

@@ -84,6 +84,7 @@ class Workspace {
     kStream,     // the residual stream
     kBeside,     // embeddings and vectors side by side (VectorInput)
     kNormed,     // what a matrix reads
+    kSquares,    // of the residual stream, for its norms
     kProjected,  // queries, keys and values; gate and up
     kAttended,
     kActivated,  // of all ranks

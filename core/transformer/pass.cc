@@ -119,6 +119,10 @@ absl::Status TransformerPass::RunLayers() {
   BANYAN_ASSIGN_OR_RETURN(
       normed_, input_.workspace->Matrix(Workspace::kNormed, input_.rows,
                                         architecture_.hidden_size));
+  BANYAN_ASSIGN_OR_RETURN(
+      squares_,
+      input_.workspace->Matrix(Workspace::kSquares, input_.rows,
+                               SquaresColumns(architecture_.hidden_size)));
   const std::vector<RunLayer>& layers = input_.parts.front().sequence->layers();
   BANYAN_RETURN_IF_ERROR(Tap(static_cast<int>(input_.start)));
   for (std::size_t place = input_.start; place < input_.end; ++place) {
@@ -151,21 +155,11 @@ std::unique_ptr<Scores> TransformerPass::ScoresOf(const PassPart& part) const {
                                       part.logits_from, std::move(taps));
 }
 
-absl::Status TransformerPass::ProjectBeside(const TransformerLayer& layer,
-                                            const Tensor& projected) {
-  BANYAN_RETURN_IF_ERROR(PutBeside(network_, input_.stream, input_.beside));
-  if (architecture_.input.starts_normed)
-    BANYAN_RETURN_IF_ERROR(backend_.Copy(
-        {VectorSide(architecture_, input_.beside), input_.stream}));
-  return backend_.Linear({.x = input_.beside,
-                          .weight = layer.query_key_value.get(),
-                          .bias = layer.query_key_value_bias.view(),
-                          .y = projected});
-}
-
 NormArgs TransformerPass::Normed(const RowVector& weight,
                                  const RowVector& bias) const {
-  return NormOf(architecture_, input_.stream, weight, bias, normed_);
+  NormArgs norm = NormOf(architecture_, input_.stream, weight, bias, normed_);
+  if (squares_fresh_) norm.squares = squares_;
+  return norm;
 }
 
 absl::Status TransformerPass::RunBlocks(std::size_t place) {
@@ -196,20 +190,34 @@ absl::Status TransformerPass::RunAttention(std::size_t place) {
       Tensor projected,
       input_.workspace->Matrix(Workspace::kProjected, input_.rows,
                                layer.query_key_value->rows()));
+  return Attend(place, projected, attended);
+}
+
+// Queries, keys and values of the rows, which `then` turns and stores.
+absl::Status TransformerPass::Project(std::size_t place,
+                                      const Tensor& projected,
+                                      const RotateStoreArgs& then) {
+  const int number = input_.parts.front().sequence->layers()[place].layer;
+  const TransformerLayer& layer =
+      *network_.weights().layers[static_cast<std::size_t>(number)];
   LinearArgs project = {.x = normed_,
                         .weight = layer.query_key_value.get(),
                         .bias = layer.query_key_value_bias.view(),
-                        .y = projected};
+                        .y = projected,
+                        .then = then};
   if (number == 0 && architecture_.input.kind == VectorInput::Kind::kBeside) {
-    BANYAN_RETURN_IF_ERROR(ProjectBeside(layer, projected));
+    BANYAN_RETURN_IF_ERROR(PutBeside(network_, input_.stream, input_.beside));
+    squares_fresh_ = false;
+    if (architecture_.input.starts_normed)
+      BANYAN_RETURN_IF_ERROR(backend_.Copy(
+          {VectorSide(architecture_, input_.beside), input_.stream}));
+    project.x = input_.beside;
   } else if (layer.attention_norm.size == 0) {
     project.x = input_.stream;
-    BANYAN_RETURN_IF_ERROR(backend_.Linear(project));
   } else {
     project.source = Normed(layer.attention_norm, layer.attention_norm_bias);
-    BANYAN_RETURN_IF_ERROR(backend_.Linear(project));
   }
-  return Attend(place, projected, attended);
+  return backend_.Linear(project);
 }
 
 absl::Status TransformerPass::Attend(std::size_t place, const Tensor& projected,
@@ -256,7 +264,8 @@ absl::Status TransformerPass::Attend(std::size_t place, const Tensor& projected,
                                    .Columns(first_query, queries),
                           .length = part.length});
   }
-  BANYAN_RETURN_IF_ERROR(backend_.RotateStore(turn_queries, turn_keys, stores));
+  BANYAN_RETURN_IF_ERROR(
+      Project(place, projected, {turn_queries, turn_keys, stores}));
   for (const PassPart& part : input_.parts)
     BANYAN_RETURN_IF_ERROR(part.sequence->SeePrefix(
         place, turn_queries.x.Rows(part.first_row, 1)));
@@ -271,7 +280,12 @@ absl::Status TransformerPass::AddToStream(LinearArgs product,
                                           const Partition& parts) {
   product.y = input_.stream;
   product.add = true;
-  if (split_.whole()) return backend_.Linear(product);
+  if (split_.whole()) {
+    product.squares = squares_;
+    BANYAN_RETURN_IF_ERROR(backend_.Linear(product));
+    squares_fresh_ = true;
+    return absl::OkStatus();
+  }
   BANYAN_RETURN_IF_ERROR(MakeRows(backend_, product.source));
   product.source = {};
   BANYAN_RETURN_IF_ERROR(split_.Gather(product.x, parts, backend_));
@@ -296,22 +310,24 @@ absl::Status TransformerPass::FeedForward(const TransformerLayer& layer) {
   BANYAN_ASSIGN_OR_RETURN(
       Tensor both, input_.workspace->Matrix(Workspace::kProjected, input_.rows,
                                             layer.gate_up->rows()));
-  BANYAN_RETURN_IF_ERROR(
-      backend_.Linear({.x = normed_,
-                       .weight = layer.gate_up.get(),
-                       .bias = layer.gate_up_bias.view(),
-                       .y = both,
-                       .source = Normed(layer.mlp_norm, layer.mlp_norm_bias)}));
   const Tensor gate = both.Columns(0, inner.count);
   const bool gated = both.columns > inner.count;
   if (split_.whole()) down.x = gate;
-  down.source = ActivateArgs{
-      .function = architecture_.activation == Architecture::Activation::kSilu
-                      ? Nonlinearity::kSilu
-                      : Nonlinearity::kGeluTanh,
-      .x = gate,
-      .up = gated ? both.Columns(inner.count, inner.count) : Tensor{},
-      .y = down.x.Columns(split_.whole() ? 0 : inner.first, inner.count)};
+  BANYAN_RETURN_IF_ERROR(backend_.Linear(
+      {.x = normed_,
+       .weight = layer.gate_up.get(),
+       .bias = layer.gate_up_bias.view(),
+       .y = both,
+       .source = Normed(layer.mlp_norm, layer.mlp_norm_bias),
+       .then = ActivateArgs{
+           .function =
+               architecture_.activation == Architecture::Activation::kSilu
+                   ? Nonlinearity::kSilu
+                   : Nonlinearity::kGeluTanh,
+           .x = gate,
+           .up = gated ? both.Columns(inner.count, inner.count) : Tensor{},
+           .y = down.x.Columns(split_.whole() ? 0 : inner.first,
+                               inner.count)}}));
   return AddToStream(down, split_.inner());
 }
 

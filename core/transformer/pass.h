@@ -88,8 +88,8 @@ class TransformerPass {
   absl::Status Keep();
   absl::Status RunBlocks(std::size_t place);
   absl::Status RunAttention(std::size_t place);
-  absl::Status ProjectBeside(const TransformerLayer& layer,
-                             const Tensor& projected);
+  absl::Status Project(std::size_t place, const Tensor& projected,
+                       const RotateStoreArgs& then);
   // Adds to the stream what the layer's heads read.
   absl::Status Attend(std::size_t place, const Tensor& projected,
                       const Tensor& attended);
@@ -108,7 +108,8 @@ class TransformerPass {
   Backend& backend_;
   ModelSplit& split_;
   PassInput input_;
-  Tensor normed_, logits_;
+  Tensor normed_, logits_, squares_;
+  bool squares_fresh_ = false;  // squares_ is of the stream as it is
   std::map<int, Tensor> taps_;  // by place, of all rows
 };
 

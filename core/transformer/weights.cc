@@ -31,8 +31,8 @@ class Loader {
   // The sources that are there, one below the other; null if none is. `part`
   // names rows of them.
   absl::Status Read(const MatrixSources& sources, WeightFormat format,
-                    std::unique_ptr<Weight>& out,
-                    const Stretches& part = {}) const {
+                    std::unique_ptr<Weight>& out, const Stretches& part = {},
+                    RowPairs pairs = {}) const {
     const PackMatrix* const packed = checkpoint_.FindPacked(sources);
     if (packed != nullptr && packed->format == format && !part.empty()) {
       if (format == WeightFormat::kQ8)
@@ -60,11 +60,12 @@ class Loader {
     if (!part.empty()) rows = CountOf(part);
     if (rows > 0) {
       BANYAN_ASSIGN_OR_RETURN(
-          out, backend_.Pack(format, rows, first->columns,
-                             [&](int row, int count, float* to) {
-                               return ReadRows(sources, {row, count, format},
-                                               part, first->columns, to);
-                             }));
+          out, backend_.PackPaired(format, rows, first->columns, pairs,
+                                   [&](int row, int count, float* to) {
+                                     return ReadRows(sources,
+                                                     {row, count, format}, part,
+                                                     first->columns, to);
+                                   }));
     }
     for (const WeightSource* source : sources)
       if (source->present()) checkpoint_.Release(*source);
@@ -174,13 +175,23 @@ absl::StatusOr<TransformerLayer> ReadLayer(const Loader& loader,
     gate_up = {up};
     if (from.gate.present()) gate_up.push_back({inner + up.first, up.count});
   }
+  // What the pass does with the products' numbers.
+  RowPairs turned, gated;
+  if (architecture.rope.has_value() && !from.query_norm.present() &&
+      architecture.head_dim % 4 == 0) {
+    turned.distance = architecture.head_dim / 2;
+    turned.pairs = (split.heads() + split.kv_heads()) * turned.distance;
+  }
+  if (from.gate.present())
+    gated.pairs = gated.distance = split.mine(split.inner()).count;
   const LayerMatrices matrices(from);
   BANYAN_RETURN_IF_ERROR(
       loader.Read(from.attention_norm, layer.attention_norm));
   BANYAN_RETURN_IF_ERROR(
       loader.Read(from.attention_norm_bias, layer.attention_norm_bias));
   BANYAN_RETURN_IF_ERROR(loader.Read(matrices.query_key_value, format,
-                                     layer.query_key_value, query_key_value));
+                                     layer.query_key_value, query_key_value,
+                                     turned));
   BANYAN_RETURN_IF_ERROR(loader.Read(
       {&from.query_bias, &from.key_bias, &from.value_bias},
       {queries, keys, keys}, layer.query_key_value_bias, query_key_value));
@@ -193,7 +204,7 @@ absl::StatusOr<TransformerLayer> ReadLayer(const Loader& loader,
   BANYAN_RETURN_IF_ERROR(loader.Read(from.mlp_norm, layer.mlp_norm));
   BANYAN_RETURN_IF_ERROR(loader.Read(from.mlp_norm_bias, layer.mlp_norm_bias));
   BANYAN_RETURN_IF_ERROR(
-      loader.Read(matrices.gate_up, format, layer.gate_up, gate_up));
+      loader.Read(matrices.gate_up, format, layer.gate_up, gate_up, gated));
   if (from.gate.present()) {
     BANYAN_RETURN_IF_ERROR(loader.Read({&from.gate_bias, &from.up_bias},
                                        {inner, inner}, layer.gate_up_bias,

@@ -115,7 +115,7 @@ class Layer {
                                      .norm_weight = {}};
             RotateArgs turn_keys = turn;
             turn_keys.x = projected.Columns(queries, keys);
-            return backend_->RotateStore(turn, turn_keys, {store});
+            return backend_->RotateStore({turn, turn_keys, {&store, 1}});
           });
     // A chain of as many nodes: the deepest tree there is.
     const int words = (rows_ + 31) / 32;

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_format.h"
 #include "core/base/bytes.h"
@@ -101,16 +102,28 @@ absl::Status TracedBackend::Download(const Buffer& from, std::size_t offset,
 
 absl::Status TracedBackend::Finish() { return inner_->Finish(); }
 
-absl::StatusOr<std::unique_ptr<Weight>> TracedBackend::Pack(WeightFormat format,
-                                                            int rows,
-                                                            int columns,
-                                                            WeightRows source) {
-  BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Weight> weight,
-                          inner_->Pack(format, rows, columns, source));
+std::unique_ptr<Weight> TracedBackend::KeepPacked(
+    std::unique_ptr<Weight> weight) {
   const auto& packed = static_cast<const CudaWeight&>(*weight);
   Keep("pack", packed.numbers());
   Keep("pack scales", packed.scales());
   return weight;
+}
+
+absl::StatusOr<std::unique_ptr<Weight>> TracedBackend::Pack(WeightFormat format,
+                                                            int rows,
+                                                            int columns,
+                                                            WeightRows source) {
+  return PackPaired(format, rows, columns, {}, source);
+}
+
+absl::StatusOr<std::unique_ptr<Weight>> TracedBackend::PackPaired(
+    WeightFormat format, int rows, int columns, RowPairs pairs,
+    WeightRows source) {
+  BANYAN_ASSIGN_OR_RETURN(
+      std::unique_ptr<Weight> weight,
+      inner_->PackPaired(format, rows, columns, pairs, source));
+  return KeepPacked(std::move(weight));
 }
 
 absl::Status TracedBackend::Embed(const EmbedArgs& args) {
@@ -122,7 +135,15 @@ absl::Status TracedBackend::Norm(const NormArgs& args) {
 }
 
 absl::Status TracedBackend::Linear(const LinearArgs& args) {
-  return Kept(inner_->Linear(args), "linear", args.y);
+  BANYAN_RETURN_IF_ERROR(inner_->Linear(args));
+  if (!traced_) return absl::OkStatus();
+  if (const auto* activate = std::get_if<ActivateArgs>(&args.then))
+    Keep("linear and activate", activate->y);
+  else if (const auto* store = std::get_if<RotateStoreArgs>(&args.then))
+    Keep("linear, rotate and store", *store);
+  else
+    Keep("linear", args.y);
+  return absl::OkStatus();
 }
 
 absl::Status TracedBackend::Rotate(const RotateArgs& args) {
@@ -164,14 +185,13 @@ absl::Status TracedBackend::AttentionMass(const AttentionMassArgs& args) {
   return Kept(inner_->AttentionMass(args), "attention mass", args.y);
 }
 
-absl::Status TracedBackend::RotateStore(
-    const RotateArgs& queries, const RotateArgs& keys,
-    absl::Span<const StoreKvArgs> sequences) {
-  BANYAN_RETURN_IF_ERROR(inner_->RotateStore(queries, keys, sequences));
-  if (traced_) Keep("rotate and store", queries.x);
-  for (const StoreKvArgs& args : sequences)
-    if (traced_) Keep("rotate and store", *args.cache);
-  return absl::OkStatus();
+absl::Status TracedBackend::RotateStore(const RotateStoreArgs& args) {
+  return Kept(inner_->RotateStore(args), "rotate and store", args);
+}
+
+void TracedBackend::Keep(const std::string& op, const RotateStoreArgs& args) {
+  Keep(op, args.queries.x);
+  for (const StoreKvArgs& store : args.sequences) Keep(op, *store.cache);
 }
 
 absl::StatusOr<Distribution> TracedBackend::Law(const LawArgs& args) {

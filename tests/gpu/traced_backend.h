@@ -71,16 +71,20 @@ class TracedBackend : public Backend {
   absl::Status MoveKv(const MoveKvArgs& args) override;
   absl::Status Attention(absl::Span<const AttentionArgs> sequences) override;
   absl::Status AttentionMass(const AttentionMassArgs& args) override;
-  absl::Status RotateStore(const RotateArgs& queries, const RotateArgs& keys,
-                           absl::Span<const StoreKvArgs> sequences) override;
+  absl::StatusOr<std::unique_ptr<Weight>> PackPaired(
+      WeightFormat format, int rows, int columns, RowPairs pairs,
+      WeightRows source) override;
+  absl::Status RotateStore(const RotateStoreArgs& args) override;
   absl::StatusOr<Distribution> Law(const LawArgs& args) override;
   absl::StatusOr<std::vector<TokenLogit>> Best(const BestArgs& args) override;
 
  private:
+  std::unique_ptr<Weight> KeepPacked(std::unique_ptr<Weight> weight);
   // Keeps what stands in all of a buffer, or in a tensor.
   void Keep(const std::string& op, const Buffer* buffer);
   void Keep(const std::string& op, const Tensor& tensor);
   void Keep(const std::string& op, const KvCache& cache);
+  void Keep(const std::string& op, const RotateStoreArgs& args);
   // Keeps it if the op went well.
   template <typename Result>
   absl::Status Kept(absl::Status status, const std::string& op,

@@ -154,24 +154,32 @@ void HostThread::CommitCopies() {
 }
 
 void HostThread::WaitCopies(int groups) {
-  while (committed_.size() > static_cast<std::size_t>(groups)) {
-    const auto count = static_cast<std::ptrdiff_t>(committed_.front());
-    for (auto copy = copies_.begin(); copy != copies_.begin() + count; ++copy) {
-      copy->from->LetGo(copy->from_first, kAheadBytes);
-      copy->to->Arrived(copy->to_first, kAheadBytes, moment_);
-      std::memcpy(copy->to->data() + copy->to_first,
-                  copy->from->data() + copy->from_first, kAheadBytes);
+  while (committed_.size() - ended_ > static_cast<std::size_t>(groups)) {
+    for (std::size_t i = 0; i < committed_[ended_]; ++i) {
+      const HostCopy& copy = copies_[arrived_++];
+      copy.from->LetGo(copy.from_first, kAheadBytes);
+      copy.to->Arrived(copy.to_first, kAheadBytes, moment_);
+      std::memcpy(copy.to->data() + copy.to_first,
+                  copy.from->data() + copy.from_first, kAheadBytes);
     }
-    copies_.erase(copies_.begin(), copies_.begin() + count);
-    committed_.erase(committed_.begin());
+    ++ended_;
   }
 }
 
 void HostThread::AwaitLaunchBefore() { moment_.early = 0; }
 
+void HostThread::Begin(HostBlock* block) {
+  block_ = block;
+  state_ = State::kReady;
+  copies_.clear();  // whose memory is kept
+  committed_.clear();
+  arrived_ = ended_ = open_ = 0;
+}
+
 void HostThread::End() {
-  if (!copies_.empty())
-    Fault(absl::StrCat("ends with ", copies_.size(), " copies under way"));
+  if (arrived_ < copies_.size())
+    Fault(absl::StrCat("ends with ", copies_.size() - arrived_,
+                       " copies under way"));
   if (moment_.early != 0)
     Fault("ends without having awaited the launch before");
 }
@@ -331,7 +339,7 @@ absl::Status HostBlock::Run(const Launch& launch, int block,
   const auto threads = static_cast<std::size_t>(launch.threads);
   while (fibres_->of.size() < threads)
     Start(static_cast<int>(fibres_->of.size()));
-  threads_.assign(threads, HostThread());
+  threads_.resize(threads);
   gatherings_.resize((threads + kWarp - 1) / kWarp);
   for (std::vector<Gathering>& of_warp : gatherings_) of_warp.clear();
   ready_.resize(threads);
@@ -345,7 +353,7 @@ absl::Status HostBlock::Run(const Launch& launch, int block,
     shared_->Poison();
   }
   for (std::size_t i = 0; i < threads; ++i) {
-    threads_[i].block_ = this;
+    threads_[i].Begin(this);
     threads_[i].moment_ = {.launch = launch.number,
                            .early = launch.early ? 1U : 0U,
                            .block = static_cast<std::uint32_t>(block),

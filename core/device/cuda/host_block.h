@@ -74,6 +74,8 @@ class HostThread {
   friend class HostBlock;
   enum class State { kReady, kAtBarrier, kInWarp, kDone };
 
+  // A thread of a new block.
+  void Begin(HostBlock* block);
   // Faults for what a thread owes when its kernel returns.
   void End();
 
@@ -86,9 +88,13 @@ class HostThread {
   WarpWork work_;
   const void* in_ = nullptr;
   void* out_ = nullptr;
-  std::vector<HostCopy> copies_;        // under way, the earliest first
-  std::vector<std::size_t> committed_;  // of each group, how many it has
-  std::size_t open_ = 0;                // that are in no group yet
+  // Under way from copies_[arrived_] on, the earliest first; of each group that
+  // is under way, from committed_[ended_] on, how many it has.
+  std::vector<HostCopy> copies_;
+  std::vector<std::size_t> committed_;
+  std::size_t arrived_ = 0;
+  std::size_t ended_ = 0;
+  std::size_t open_ = 0;  // that are in no group yet
 };
 
 // What a launch moved, as its threads asked for it.

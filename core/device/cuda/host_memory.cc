@@ -84,19 +84,22 @@ void HostMemory::ReadWords(std::size_t first, std::size_t count,
                          Between(word.writer, by)),
             at * kWord);
     ThreadMoment& reader = word.reader;
+    if (reader.launch != by.launch) {
+      word.many_readers = word.many_warps = word.many_blocks = false;
+      reader = by;
+      continue;
+    }
     const bool other_warp = reader.thread / kWarp != by.thread / kWarp;
     // Readers that a barrier parts from this one need not be remembered: what
     // comes after this one comes after them.
-    const bool beside = reader.launch == by.launch &&
-                        reader.block == by.block &&
+    const bool beside = reader.block == by.block &&
                         reader.barriers == by.barriers &&
                         (word.many_warps || other_warp ||
                          reader.warp_barriers == by.warp_barriers);
     word.many_readers =
         beside && (word.many_readers || reader.thread != by.thread);
     word.many_warps = beside && (word.many_warps || other_warp);
-    word.many_blocks = reader.launch == by.launch &&
-                       (word.many_blocks || reader.block != by.block);
+    word.many_blocks = word.many_blocks || reader.block != by.block;
     reader = by;
   }
 }

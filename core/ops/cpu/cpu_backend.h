@@ -96,6 +96,8 @@ class CpuBackend : public Backend {
   void Split(int size, double work,
              absl::FunctionRef<void(int first, int end)> task);
 
+  // The product alone.
+  absl::Status Multiply(const LinearArgs& args);
   absl::Status ReserveScratch(std::size_t bytes);
 
   std::string instruction_set_;

@@ -284,6 +284,11 @@ std::size_t RoundUp(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 absl::Status CpuBackend::Linear(const LinearArgs& args) {
   BANYAN_RETURN_IF_ERROR(MakeRows(*this, args.source));
+  BANYAN_RETURN_IF_ERROR(Multiply(args));
+  return DoNext(*this, args.then);
+}
+
+absl::Status CpuBackend::Multiply(const LinearArgs& args) {
   const auto& weight = static_cast<const HostWeight&>(*args.weight);
   Check(args.x.columns == weight.columns() && args.y.columns == weight.rows() &&
             args.x.rows == args.y.rows,

@@ -41,10 +41,40 @@ namespace {
 // The largest k of Best() on the device; for more, the host reads the row.
 constexpr int kFewBest = 16;
 
-// Whether a product with it packs its rows, and so can make them.
-bool PacksRows(const Weight& weight) {
+// Whether products with it are of fragments of this format.
+bool IsTiles(const Weight& weight, WeightFormat format) {
   const DeviceWeight on_device = WeightOf(weight);
-  return on_device.format != WeightFormat::kF32 && on_device.stride == 0;
+  return on_device.format == format && on_device.stride == 0;
+}
+
+bool FewSequences(const RotateStoreArgs& args) {
+  return !args.sequences.empty() && args.sequences.size() <= kMostSequences;
+}
+
+// Whether a product does what follows it: the weight's rows are in the order
+// that this wants.
+bool EndsAtOnce(const LinearArgs& args) {
+  const DeviceWeight weight = WeightOf(*args.weight);
+  if (weight.format == WeightFormat::kF32 || weight.stride > 0 || args.add)
+    return false;
+  const auto paired = [&](int pairs, int distance) {
+    return weight.pairs.pairs == pairs && weight.pairs.distance == distance;
+  };
+  if (const auto* activate = std::get_if<ActivateArgs>(&args.then)) {
+    const int gates = activate->x.columns;
+    return !activate->add &&
+           (activate->up.empty() ? paired(0, 0) : paired(gates, gates));
+  }
+  const auto* store = std::get_if<RotateStoreArgs>(&args.then);
+  if (store == nullptr || !FewSequences(*store)) return false;
+  const RotateArgs& queries = store->queries;
+  if (!queries.norm_weight.empty() || !store->keys.norm_weight.empty() ||
+      store->keys.scale != 1)
+    return false;
+  if (queries.angles.empty()) return paired(0, 0) && queries.head_dim % 2 == 0;
+  return queries.head_dim % 4 == 0 &&
+         paired((queries.x.columns + store->keys.x.columns) / 2,
+                queries.head_dim / 2);
 }
 
 }  // namespace
@@ -187,14 +217,22 @@ absl::Status CudaBackend::Download(const Buffer& from, std::size_t offset,
 absl::StatusOr<std::unique_ptr<Weight>> CudaBackend::Pack(WeightFormat format,
                                                           int rows, int columns,
                                                           WeightRows source) {
+  return PackPaired(format, rows, columns, {}, source);
+}
+
+absl::StatusOr<std::unique_ptr<Weight>> CudaBackend::PackPaired(
+    WeightFormat format, int rows, int columns, RowPairs pairs,
+    WeightRows source) {
   Check(rows > 0 && columns > 0, "an empty weight");
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   const auto copy = [this](absl::Span<const std::byte> from, DeviceSpan to) {
     return CopyIn(from, to);
   };
-  return fast_ && format != WeightFormat::kQ8
-             ? PackRows(device_, format, rows, columns, source, copy)
-             : PackTiles(device_, format, rows, columns, source, copy);
+  if (fast_ && format != WeightFormat::kQ8)
+    return PackRows(device_, format, rows, columns, source, copy);
+  // Products with f32 do nothing that wants pairs.
+  if (format == WeightFormat::kF32) pairs = {};
+  return PackTiles(device_, format, rows, columns, pairs, source, copy);
 }
 
 absl::Status CudaBackend::MultiplyRows(const LinearLaunch& launch) {
@@ -258,21 +296,51 @@ absl::Status CudaBackend::Multiply(const LinearArgs& args,
   launch.y = args.y;
   launch.add = args.add;
   if (launch.weight.stride > 0) return MultiplyRows(launch);
+  if (launch.weight.format != WeightFormat::kF32) launch.squares = args.squares;
+  launch.activate = std::get_if<ActivateArgs>(&args.then);
+  launch.store = std::get_if<RotateStoreArgs>(&args.then);
   BANYAN_ASSIGN_OR_RETURN(launch.scratch,
                           Scratch(kernels_.linear_scratch(launch)));
   kernels_.linear(*device_, launch);
   return absl::OkStatus();
 }
 
+absl::Status CudaBackend::MultiplyNormed(const LinearArgs& args,
+                                         const NormArgs& norm) {
+  NormArgs with = norm;
+  if (with.squares.empty()) {
+    with.squares.rows = norm.x.rows;
+    with.squares.columns = SquaresColumns(norm.x.columns);
+    with.squares.stride = static_cast<std::size_t>(with.squares.columns);
+    BANYAN_ASSIGN_OR_RETURN(
+        const DeviceSpan span,
+        Scratch(static_cast<std::size_t>(with.squares.rows) *
+                with.squares.stride * sizeof(float)));
+    if (span.bytes > 0) with.squares.buffer = scratch_.get();
+    kernels_.squares(*device_, {.x = norm.x, .squares = with.squares});
+  }
+  LinearArgs product = args;
+  product.x = norm.x;
+  return Multiply(product, {.norm = &with});
+}
+
 absl::Status CudaBackend::Linear(const LinearArgs& args) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  if (PacksRows(*args.weight)) {
-    if (const auto* norm = std::get_if<NormArgs>(&args.source))
+  if (args.then.index() == 0 || EndsAtOnce(args)) return MultiplyRowsOf(args);
+  LinearArgs alone = args;
+  alone.then = {};
+  BANYAN_RETURN_IF_ERROR(MultiplyRowsOf(alone));
+  return DoNext(*this, args.then);
+}
+
+absl::Status CudaBackend::MultiplyRowsOf(const LinearArgs& args) {
+  const auto* norm = std::get_if<NormArgs>(&args.source);
+  if (IsTiles(*args.weight, WeightFormat::kBf16)) {
+    if (norm != nullptr && !norm->center && norm->bias.empty())
+      return MultiplyNormed(args, *norm);
+  } else if (IsTiles(*args.weight, WeightFormat::kQ8)) {
+    if (norm != nullptr)
       return Multiply(args, {.source = LinearSource::kNorm, .norm = norm});
-    const auto* activate = std::get_if<ActivateArgs>(&args.source);
-    if (activate != nullptr && !activate->add)
-      return Multiply(
-          args, {.source = LinearSource::kActivate, .activate = activate});
     const auto* attended =
         std::get_if<absl::Span<const AttentionArgs>>(&args.source);
     // The rows of several sequences have no order yet that a product could
@@ -303,6 +371,7 @@ absl::Status CudaBackend::MultiplyAttended(const AttentionArgs& attention,
       .bias = linear.bias,
       .y = linear.y,
       .add = linear.add,
+      .squares = linear.squares,
       .scratch = both.Part(partials, kernels_.linear_scratch(shape)),
       .source = LinearSource::kAttention,
       .attention = &without,
@@ -311,16 +380,13 @@ absl::Status CudaBackend::MultiplyAttended(const AttentionArgs& attention,
   return absl::OkStatus();
 }
 
-absl::Status CudaBackend::RotateStore(const RotateArgs& queries,
-                                      const RotateArgs& keys,
-                                      absl::Span<const StoreKvArgs> sequences) {
+absl::Status CudaBackend::RotateStore(const RotateStoreArgs& args) {
   // Pairs of numbers become words where both halves of a head are even.
-  if (queries.head_dim % 4 != 0 || sequences.size() != 1)
-    return DeviceOps::RotateStore(queries, keys, sequences);
+  if (args.queries.head_dim % 4 != 0 || !FewSequences(args))
+    return DeviceOps::RotateStore(args);
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  host::CheckStore(sequences.front());
-  kernels_.rotate_store(
-      *device_, {.queries = queries, .keys = keys, .store = sequences.front()});
+  for (const StoreKvArgs& store : args.sequences) host::CheckStore(store);
+  kernels_.rotate_store(*device_, args);
   return absl::OkStatus();
 }
 

@@ -71,6 +71,9 @@ class CudaBackend : public Backend {
   absl::StatusOr<std::unique_ptr<Weight>> Pack(WeightFormat format, int rows,
                                                int columns,
                                                WeightRows source) override;
+  absl::StatusOr<std::unique_ptr<Weight>> PackPaired(
+      WeightFormat format, int rows, int columns, RowPairs pairs,
+      WeightRows source) override;
   absl::Status ReserveKv(KvCache& cache, int slots, int used) override;
   absl::Status Embed(const EmbedArgs& args) override;
   absl::Status Norm(const NormArgs& args) override;
@@ -82,8 +85,7 @@ class CudaBackend : public Backend {
   absl::Status MoveKv(const MoveKvArgs& args) override;
   absl::Status Attention(absl::Span<const AttentionArgs> sequences) override;
   absl::Status AttentionMass(const AttentionMassArgs& args) override;
-  absl::Status RotateStore(const RotateArgs& queries, const RotateArgs& keys,
-                           absl::Span<const StoreKvArgs> sequences) override;
+  absl::Status RotateStore(const RotateStoreArgs& args) override;
   absl::StatusOr<Distribution> Law(const LawArgs& args) override;
   absl::StatusOr<std::vector<TokenLogit>> Best(const BestArgs& args) override;
 
@@ -101,8 +103,12 @@ class CudaBackend : public Backend {
   absl::Status MultiplyRows(const LinearLaunch& launch);
   // Memory that the next calls may use, one after the other.
   absl::StatusOr<DeviceSpan> Scratch(std::size_t bytes);
+  // A product, with whatever makes its rows.
+  absl::Status MultiplyRowsOf(const LinearArgs& args);
   // A product whose rows are made as `launch` says.
   absl::Status Multiply(const LinearArgs& args, LinearLaunch launch);
+  // One whose rows are another matrix's, brought to a standard size.
+  absl::Status MultiplyNormed(const LinearArgs& args, const NormArgs& norm);
   // One whose rows are what a sequence's attention gives.
   absl::Status MultiplyAttended(const AttentionArgs& attention,
                                 const LinearArgs& linear);

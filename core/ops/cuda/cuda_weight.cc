@@ -21,14 +21,16 @@ namespace banyan {
 
 absl::StatusOr<std::unique_ptr<Weight>> PackTiles(
     const std::shared_ptr<CudaDevice>& device, WeightFormat format, int rows,
-    int columns, WeightRows source, CopyToDevice copy) {
+    int columns, RowPairs pairs, WeightRows source, CopyToDevice copy) {
+  const RowOrder order = {rows, pairs.pairs, pairs.distance};
   const auto tiles =
-      static_cast<std::size_t>((rows + kTileRows - 1) / kTileRows);
+      static_cast<std::size_t>((order.stored() + kTileRows - 1) / kTileRows);
   const std::size_t words =
       TileRowWords(format, columns) * sizeof(std::uint32_t);
   const std::size_t scales =
       TileRowScales(format, columns) * sizeof(std::uint32_t);
-  DeviceWeight weight = {.format = format, .rows = rows, .columns = columns};
+  DeviceWeight weight = {
+      .format = format, .rows = rows, .columns = columns, .pairs = pairs};
   std::unique_ptr<Buffer> numbers;
   std::unique_ptr<Buffer> factors;
   BANYAN_ASSIGN_OR_RETURN(weight.numbers,
@@ -42,8 +44,8 @@ absl::StatusOr<std::unique_ptr<Weight>> PackTiles(
   TileRow tile_row;
   for (std::size_t tile = 0; tile < tiles; ++tile) {
     BANYAN_RETURN_IF_ERROR(PackTileRow(format,
-                                       static_cast<int>(tile) * kTileRows, rows,
-                                       columns, source, tile_row));
+                                       static_cast<int>(tile) * kTileRows,
+                                       order, columns, source, tile_row));
     BANYAN_RETURN_IF_ERROR(copy(
         absl::MakeConstSpan(
             reinterpret_cast<const std::byte*>(tile_row.numbers.data()), words),

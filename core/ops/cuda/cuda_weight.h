@@ -53,7 +53,7 @@ using CopyToDevice = absl::FunctionRef<absl::Status(
 // In its format (DeviceWeight).
 absl::StatusOr<std::unique_ptr<Weight>> PackTiles(
     const std::shared_ptr<CudaDevice>& device, WeightFormat format, int rows,
-    int columns, WeightRows source, CopyToDevice copy);
+    int columns, RowPairs pairs, WeightRows source, CopyToDevice copy);
 // As bfloat16s, rounded as this machine's backends round.
 absl::StatusOr<std::unique_ptr<Weight>> PackRows(
     const std::shared_ptr<CudaDevice>& device, WeightFormat format, int rows,

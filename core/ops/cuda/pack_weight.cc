@@ -44,16 +44,30 @@ std::size_t TileRowScales(WeightFormat format, int columns) {
   return format == WeightFormat::kQ8 ? Tiles(format, columns) * 8 : 0;
 }
 
-absl::Status PackTileRow(WeightFormat format, int first, int rows, int columns,
-                         WeightRows source, TileRow& out) {
-  const int count = std::min(kTileRows, rows - first);
+absl::Status PackTileRow(WeightFormat format, int first, const RowOrder& order,
+                         int columns, WeightRows source, TileRow& out) {
+  const int count = std::min(kTileRows, order.stored() - first);
+  const auto read = [&](int stored, int some, float* numbers) -> absl::Status {
+    for (int end = stored + some; stored < end;) {
+      const int row = order.Row(first + stored);
+      int together = 1;  // rows that follow each other are asked for at once
+      while (row >= 0 && stored + together < end &&
+             order.Row(first + stored + together) == row + together)
+        ++together;
+      const std::size_t size = static_cast<std::size_t>(together) *
+                               static_cast<std::size_t>(columns);
+      if (row < 0)
+        std::fill_n(numbers, size, 0.0F);
+      else
+        BANYAN_RETURN_IF_ERROR(source(row, together, numbers));
+      numbers += size;
+      stored += together;
+    }
+    return absl::OkStatus();
+  };
   // As this machine's backends round.
-  BANYAN_ASSIGN_OR_RETURN(
-      const std::unique_ptr<HostWeight> packed,
-      HostWeight::Pack(format, count, columns,
-                       [&](int row, int some, float* numbers) {
-                         return source(first + row, some, numbers);
-                       }));
+  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<HostWeight> packed,
+                          HostWeight::Pack(format, count, columns, read));
   out.numbers.assign(TileRowWords(format, columns), 0);
   out.scales.assign(TileRowScales(format, columns), 0);
   const int width = Width(format);

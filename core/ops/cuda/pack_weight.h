@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "core/base/weight_format.h"
+#include "core/ops/cuda/device/fragments.h"
 #include "core/ops/weight.h"
 
 namespace banyan {
@@ -23,10 +24,10 @@ struct TileRow {
   std::vector<std::uint32_t> scales;
 };
 
-// Rows [first, first + 16) of a matrix of `rows`; those beyond it are 0. Fails
-// as `source` does.
-absl::Status PackTileRow(WeightFormat format, int first, int rows, int columns,
-                         WeightRows source, TileRow& out);
+// Rows [first, first + 16) of a matrix as `order` has them stored; those that
+// are none are 0. Fails as `source` does.
+absl::Status PackTileRow(WeightFormat format, int first, const RowOrder& order,
+                         int columns, WeightRows source, TileRow& out);
 
 }  // namespace banyan
 

@@ -219,7 +219,7 @@ absl::Status ReferenceBackend::Linear(const LinearArgs& args) {
       y = static_cast<float>(sum);
     }
   }
-  return absl::OkStatus();
+  return DoNext(*this, args.then);
 }
 
 absl::Status ReferenceBackend::Rotate(const RotateArgs& args) {

@@ -65,13 +65,22 @@ const Product kProducts[] = {
      {8, {{{4, 32}, {8, 1}}}, {{4, 8}, {2, 128}}}}};
 const Layout kSums = {16, {{{4, 32}, {8, 1}}}, {{2, 16}, {2, 8}}};
 
+// The column of a weight's tile that is the instruction's column: a lane has
+// the same number of columns in both halves of the instruction's, which are
+// neighbours in the tile.
+int ColumnOf(int column, int each) {
+  const int half = column / (4 * each);
+  const int lane = column % (4 * each) / each;
+  return (lane * 2 + half) * each + column % each;
+}
+
 TEST(Fragments, WeightTilesAreTheFirstMatrixAsCutlassHasIt) {
   for (const Product& product : kProducts)
     for (int lane = 0; lane < 32; ++lane)
       for (int value = 0; value < product.a.values_each(); ++value) {
         const int at = product.a.At(lane, value);
-        const FragmentPlace place =
-            InWeightTile(at % 16, at / 16, product.each);
+        const FragmentPlace place = InWeightTile(
+            at % 16, ColumnOf(at / 16, product.each), product.each);
         EXPECT_EQ(place.lane, lane);
         EXPECT_EQ(place.word, value / product.each);
         EXPECT_EQ(place.part, value % product.each);
@@ -134,6 +143,30 @@ TEST(Fragments, TheHostDeviceMultipliesThemAsCutlassHasThem) {
         EXPECT_EQ(sums[static_cast<std::size_t>(row + 16 * column)], sum)
             << product.each << ": " << row << ", " << column;
       }
+  }
+}
+
+// Every row is stored once, a pair eight rows apart in one tile, and the others
+// in their order after all pairs.
+TEST(RowOrder, KeepsPairsSideBySide) {
+  for (const RowOrder& order :
+       {RowOrder{40, 0, 0}, RowOrder{40, 20, 20}, RowOrder{50, 20, 4},
+        RowOrder{33, 11, 11}, RowOrder{100, 36, 6}}) {
+    std::vector<int> seen(static_cast<std::size_t>(order.rows));
+    int others = 2 * order.pairs;
+    for (int stored = 0; stored < order.stored(); ++stored) {
+      const int row = order.Row(stored);
+      if (row < 0) continue;
+      EXPECT_EQ(order.Stored(row), stored);
+      ++seen[static_cast<std::size_t>(row)];
+      if (row >= 2 * order.pairs) {
+        EXPECT_EQ(row, others++);
+      } else if (stored % 16 < 8) {
+        EXPECT_EQ(order.Row(stored + 8), row + order.distance);
+        EXPECT_EQ(order.Low(stored / 16 * 8 + stored % 8), row);
+      }
+    }
+    EXPECT_EQ(seen, std::vector<int>(static_cast<std::size_t>(order.rows), 1));
   }
 }
 

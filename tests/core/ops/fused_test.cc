@@ -30,7 +30,9 @@ struct Case {
         other(SoftNumbers(rows, inner, 2, dice)),
         scale(SoftNumbers(1, inner, 1, dice)),
         bias(SoftNumbers(1, outputs, 1, dice)),
-        before(SoftNumbers(rows, outputs, 1, dice)) {}
+        before(SoftNumbers(rows, outputs, 1, dice)),
+        after(format, SoftNumbers(5, outputs, 1, dice)),
+        gain(SoftNumbers(1, outputs, 1, dice)) {}
 
   std::string name() const {
     return absl::StrCat(rows, " rows of ", inner, " to ",
@@ -41,6 +43,8 @@ struct Case {
   int inner;
   Everywhere weight;
   Numbers x, other, scale, bias, before;
+  Everywhere after;  // reads what `weight` gives
+  Numbers gain;
 };
 
 using Run = absl::FunctionRef<Numbers(Backend& backend, Desk& desk, Case& test,
@@ -96,6 +100,31 @@ TEST(Fused, NormAndLinear) {
           return desk.Take(linear.y);
         },
         center ? 1 : 2);
+}
+
+// What a product leaves of the sums of squares is what its rows' norm takes.
+TEST(Fused, LinearAndNormAndLinear) {
+  ExpectSame(
+      [](Backend& backend, Desk& desk, Case& test, bool at_once) {
+        LinearArgs first = LinearOf(backend, desk, test, desk.Put(test.x));
+        first.squares = desk.Room(test.rows, SquaresColumns(first.y.columns));
+        NormArgs norm = {.x = first.y,
+                         .weight = desk.Put(test.gain),
+                         .bias = {},
+                         .epsilon = 1e-5F,
+                         .y = desk.Room(test.rows, first.y.columns)};
+        ExpectOk(backend.Linear(first));
+        const LinearArgs second = {.x = norm.y,
+                                   .weight = test.after.On(backend),
+                                   .bias = {},
+                                   .y = desk.Room(test.rows, 5)};
+        LinearArgs normed = second;
+        if (at_once) norm.squares = first.squares;
+        normed.source = norm;
+        ExpectOk(backend.Linear(normed));
+        return desk.Take(normed.y);
+      },
+      6);
 }
 
 TEST(Fused, ActivateAndLinear) {
@@ -185,7 +214,8 @@ TEST(Fused, RotateStoreAndAttentionLinear) {
               .length = live};
           LinearArgs linear = LinearOf(backend, desk, test, attention.y);
           if (at_once) {
-            ExpectOk(backend.RotateStore(turn_queries, turn_keys, {store}));
+            ExpectOk(
+                backend.RotateStore({turn_queries, turn_keys, {&store, 1}}));
             linear.source = absl::MakeConstSpan(&attention, 1);
           } else {
             ExpectOk(backend.Rotate(turn_queries));

@@ -203,8 +203,8 @@ Numbers Desk::Take(const Tensor& tensor) {
 const Weight* Everywhere::On(Backend& backend) {
   std::unique_ptr<Weight>& weight = packed_[&backend];
   if (weight == nullptr) {
-    auto packed = backend.Pack(
-        format_, numbers_.rows, numbers_.columns,
+    auto packed = backend.PackPaired(
+        format_, numbers_.rows, numbers_.columns, pairs_,
         [this](int first, int count, float* out) {
           std::copy_n(numbers_.row(first),
                       static_cast<std::size_t>(count) *

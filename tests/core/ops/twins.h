@@ -92,14 +92,15 @@ class Desk {
 // A weight on every backend that asks for it.
 class Everywhere {
  public:
-  Everywhere(WeightFormat format, Numbers numbers)
-      : format_(format), numbers_(std::move(numbers)) {}
+  Everywhere(WeightFormat format, Numbers numbers, RowPairs pairs = {})
+      : format_(format), numbers_(std::move(numbers)), pairs_(pairs) {}
   const Weight* On(Backend& backend);
   const Numbers& numbers() const { return numbers_; }
 
  private:
   WeightFormat format_;
   Numbers numbers_;
+  RowPairs pairs_;
   std::map<Backend*, std::unique_ptr<Weight>> packed_;
 };
 

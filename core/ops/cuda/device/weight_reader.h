@@ -17,7 +17,7 @@ struct WeightReader {
   WeightReader() = default;
   WeightReader(CudaDevice& device, const DeviceWeight& weight)
       : format(weight.format),
-        rows(weight.rows),
+        order({weight.rows, weight.pairs.pairs, weight.pairs.distance}),
         columns(weight.columns),
         stride(weight.stride),
         words(device, weight.numbers),
@@ -32,11 +32,13 @@ struct WeightReader {
   BANYAN_DEVICE int tiles() const {  // along a row
     return (columns + width() - 1) / width();
   }
+  BANYAN_DEVICE int row_tiles() const { return (order.stored() + 15) / 16; }
   // The first word of a tile.
   BANYAN_DEVICE std::int64_t Tile(int row_tile, int tile) const {
     const std::int64_t number = std::int64_t{row_tile} * tiles() + tile;
     return number * (format == WeightFormat::kF32 ? 16 : 128);
   }
+  // Of a row as it is stored.
   BANYAN_DEVICE float Scale(int row, int tile) const {
     const std::int64_t number = std::int64_t{row / 16} * tiles() + tile;
     const std::uint32_t both = scales.Read(number * 8 + row % 8);
@@ -47,6 +49,7 @@ struct WeightReader {
       const std::uint32_t both = words.Read((row * stride + column) / 2);
       return FromBf16(column % 2 == 0 ? both & 0xffffU : both >> 16);
     }
+    row = order.Stored(row);
     const int tile = column / width();
     const std::int64_t first = Tile(row / 16, tile);
     if (format == WeightFormat::kF32)
@@ -62,7 +65,7 @@ struct WeightReader {
   }
 
   WeightFormat format;
-  int rows = 0;
+  RowOrder order;
   int columns = 0;
   std::int64_t stride = 0;
   Global<const std::uint32_t> words;

@@ -12,8 +12,9 @@
 namespace banyan::BANYAN_MAKER {
 
 void LaunchNorm(CudaDevice& device, const NormArgs& args);
+void LaunchSquares(CudaDevice& device, const SquaresLaunch& launch);
 void LaunchRotate(CudaDevice& device, const RotateArgs& args);
-void LaunchRotateStore(CudaDevice& device, const RotateStoreLaunch& launch);
+void LaunchRotateStore(CudaDevice& device, const RotateStoreArgs& args);
 void LaunchActivate(CudaDevice& device, const ActivateArgs& args);
 void LaunchCopy(CudaDevice& device, const CopyArgs& args);
 void LaunchEmbed(CudaDevice& device, const EmbedLaunch& launch);

@@ -1,12 +1,16 @@
 // Linear: a weight streamed once past all rows of activations.
 //
-// Two launches. The first packs the activations (packed_rows.h), the second
-// multiplies. A block has 16 to 64 rows of the weight and up to 64 of the
-// activations; its eight warps have an eighth of the columns each, in
-// stretches, and go along them tile by tile. A number of y is the sum of its
-// tiles in this order: within a tile as the instruction adds, tile after tile
-// within an eighth, eighth after eighth, then the bias, then what y held.
-// Nothing of that depends on other rows of x.
+// A block has 16 to 64 rows of the weight and up to 64 of the activations; its
+// eight warps have an eighth of the columns each and go along them tile by
+// tile. Both factors come by copies ahead, through a ring of stages that each
+// warp has of its own (Ring), so that reading never waits for multiplying. A
+// number of y is the sum of its tiles in this order: within a tile as the
+// instruction adds, tile after tile within an eighth, eighth after eighth, then
+// the bias, then what y held. Nothing of that depends on other rows of x.
+//
+// With bf16 weights a row is rounded to bfloat16 where it is multiplied, after
+// its norm if it has one, of which the sums of squares are there already. With
+// q8 weights another launch packs the rows first (packed_rows.h).
 //
 // With f32 weights there are no fragments: lanes 0 to 15 of a warp have a row
 // of the weight each for the first half of an eighth's columns, lanes 16 to 31
@@ -19,10 +23,13 @@
 
 #include "core/base/weight_format.h"
 #include "core/device/cuda/kernel.h"
+#include "core/device/cuda/pack.h"
 #include "core/ops/cuda/device/fragments.h"
 #include "core/ops/cuda/device/matrix.h"
+#include "core/ops/cuda/device/normed_rows.h"
 #include "core/ops/cuda/device/numbers.h"
 #include "core/ops/cuda/device/packed_rows.h"
+#include "core/ops/cuda/device/product_end.h"
 #include "core/ops/cuda/device/weight_reader.h"
 #include "core/ops/cuda/kernels/launches.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
@@ -33,69 +40,163 @@ namespace {
 constexpr int kSplits = 8;
 constexpr int kThreads = kSplits * 32;
 
-// Where a sum goes.
-struct Destination {
-  Matrix<const float> bias;
-  Matrix<float> y;
-  bool add;
-
-  BANYAN_DEVICE void Write(int row, int column, float sum) const {
-    if (row >= y.rows || column >= y.columns) return;
-    if (!bias.empty()) sum += bias.Read(0, column);
-    if (add) sum += y.Read(row, column);
-    y.Write(row, column, sum);
-  }
+// A warp's part of the block's memory, as words and as floats.
+struct Ring {
+  Shared<std::uint32_t> words;
+  Shared<float> floats;
 };
 
-// What a lane has of a tile of the weight, and its product with what it has of
-// 8 rows of x.
+// Products with a format: what a lane has of a tile of the weight and of 8 rows
+// of x, how both come to the ring, and their product.
+
 struct Bf16Product {
   static constexpr const char* kName = "linear_bf16";
-  struct Rows {
-    Pack<std::uint32_t, 2> words;
+  static constexpr bool kShared = false;    // a lane reads what it asked for
+  static constexpr int kWeightWords = 128;  // of a tile, in a ring
+  static constexpr int kRowsWords = 128;    // of 8 rows of a tile
+
+  // Rows of x, as numbers.
+  struct Source {
+    Source(CudaDevice& device, const LinearLaunch& launch)
+        : x(device, launch.x),
+          aligned(launch.x.offset % 4 == 0 && launch.x.stride % 4 == 0) {
+      if (launch.norm == nullptr) return;
+      weight = {device, launch.norm->weight};
+      squares = {device, launch.norm->squares};
+      epsilon = launch.norm->epsilon;
+    }
+    BANYAN_DEVICE int rows() const { return x.rows; }
+    // The scale of a row's norm, by all lanes of a warp.
+    BANYAN_DEVICE float ScaleOfRow(const Thread& t, int row) const {
+      return ScaleOf(SumOfSquares(t, SquaresColumns(x.columns),
+                                  [&](int i) { return squares.Read(row, i); }),
+                     x.columns, epsilon);
+    }
+    // Whether four numbers from `column` on are read at once.
+    BANYAN_DEVICE bool AtOnce(int column) const {
+      return aligned && column + 4 <= x.columns;
+    }
+
+    Matrix<const float> x;
+    bool aligned;
+    Matrix<const float> weight;   // of the norm; empty: there is none
+    Matrix<const float> squares;  // of x
+    float epsilon = 0;
   };
+  struct Rows {
+    std::uint32_t words[2];
+  };
+
   Pack<std::uint32_t, 4> words;
 
-  BANYAN_DEVICE void Read(const Thread& t, const WeightReader& weight,
-                          std::int64_t first) {
-    words = weight.words.template ReadPack<4>(first + t.lane() * 4);
+  BANYAN_DEVICE static void AskWeight(const Thread& t, const Ring& ring, int at,
+                                      const WeightReader& weight,
+                                      std::int64_t first) {
+    ring.words.CopyAhead(at + t.lane() * 4, weight.words, first + t.lane() * 4);
   }
-  BANYAN_DEVICE static Rows RowsOf(const Thread& t, const Packed& packed,
-                                   const Global<const std::uint32_t>& x,
-                                   int group, std::int64_t tile) {
-    return {packed.Read(x, group, tile, t.lane())};
+  BANYAN_DEVICE void Read(const Thread& t, const Ring& ring, int at) {
+    words = ring.words.template ReadPack<4>(at + t.lane() * 4);
+  }
+  BANYAN_DEVICE static void AskRows(const Thread& t, const Ring& ring, int at,
+                                    const Source& of, int group, int tile) {
+    const int row = group * 8 + t.lane() / 4;
+    const int column = tile * 16 + t.lane() % 4 * 4;
+    if (row < of.x.rows && of.AtOnce(column))
+      ring.floats.CopyAhead(at + t.lane() * 4, of.x.numbers,
+                            of.x.At(row, column));
+  }
+  // `scale` is that of the lane's row.
+  BANYAN_DEVICE static Rows RowsOf(const Thread& t, const Ring& ring, int at,
+                                   const Source& of, int group, int tile,
+                                   float scale) {
+    const int row = group * 8 + t.lane() / 4;
+    const int column = tile * 16 + t.lane() % 4 * 4;
+    if (row >= of.x.rows) return {};
+    Pack<float, 4> numbers = {};
+    if (of.AtOnce(column)) {
+      numbers = ring.floats.template ReadPack<4>(at + t.lane() * 4);
+    } else {
+      BANYAN_UNROLL for (int i = 0; i < 4; ++i) {
+        if (column + i < of.x.columns)
+          numbers.at[i] = of.x.Read(row, column + i);
+      }
+    }
+    std::uint32_t halves[4];
+    BANYAN_UNROLL for (int i = 0; i < 4; ++i) {
+      if (!of.weight.empty() && column + i < of.x.columns)
+        numbers.at[i] = numbers.at[i] * scale * of.weight.Read(0, column + i);
+      halves[i] = ToBf16(numbers.at[i]);
+    }
+    return {{halves[0] | halves[1] << 16, halves[2] | halves[3] << 16}};
   }
   BANYAN_DEVICE void AddTo(const Thread& t, const Rows& rows,
                            std::array<float, 4>& sums) const {
     t.Multiply({words.at[0], words.at[1], words.at[2], words.at[3]},
-               {rows.words.at[0], rows.words.at[1]}, sums);
+               {rows.words[0], rows.words[1]}, sums);
   }
 };
 
 struct Q8Product {
   static constexpr const char* kName = "linear_q8";
+  static constexpr bool kShared = true;
+  static constexpr int kWeightWords = 128 + 8;  // scales last
+  static constexpr int kRowsWords = 64 + 8;
+
+  // Rows that were packed.
+  struct Source {
+    Source(CudaDevice& device, const LinearLaunch& launch)
+        : packed(PackedOf(launch)), words(device, launch.scratch) {}
+    BANYAN_DEVICE int rows() const {
+      return static_cast<int>(packed.groups) * 8;
+    }
+    BANYAN_DEVICE float ScaleOfRow(const Thread& /*t*/, int /*row*/) const {
+      return 1;
+    }
+
+    Packed packed;
+    Global<const std::uint32_t> words;
+    Matrix<const float> weight;  // empty
+  };
   struct Rows {
     Pack<std::uint32_t, 2> words;
     float scales[2];  // of the two rows that the lane has sums of
   };
+
   Pack<std::uint32_t, 4> words;
   float low;  // the scales of the lane's two rows
   float high;
 
-  BANYAN_DEVICE void Read(const Thread& t, const WeightReader& weight,
-                          std::int64_t first) {
-    words = weight.words.template ReadPack<4>(first + t.lane() * 4);
-    const std::uint32_t both =
-        weight.scales.Read(first / 128 * 8 + t.lane() / 4);
+  BANYAN_DEVICE static void AskWeight(const Thread& t, const Ring& ring, int at,
+                                      const WeightReader& weight,
+                                      std::int64_t first) {
+    ring.words.CopyAhead(at + t.lane() * 4, weight.words, first + t.lane() * 4);
+    if (t.lane() < 2)
+      ring.words.CopyAhead(at + 128 + t.lane() * 4, weight.scales,
+                           first / 128 * 8 + t.lane() * 4);
+  }
+  BANYAN_DEVICE void Read(const Thread& t, const Ring& ring, int at) {
+    words = ring.words.template ReadPack<4>(at + t.lane() * 4);
+    const std::uint32_t both = ring.words.Read(at + 128 + t.lane() / 4);
     low = FromBf16(both & 0xffffU);
     high = FromBf16(both >> 16);
   }
-  BANYAN_DEVICE static Rows RowsOf(const Thread& t, const Packed& packed,
-                                   const Global<const std::uint32_t>& x,
-                                   int group, std::int64_t tile) {
+  BANYAN_DEVICE static void AskRows(const Thread& t, const Ring& ring, int at,
+                                    const Source& of, int group, int tile) {
+    if (group >= of.packed.groups) return;
+    if (t.lane() < 16)
+      ring.words.CopyAhead(at + t.lane() * 4, of.words,
+                           of.packed.Pair(group, tile, t.lane() * 2));
+    else if (t.lane() < 18)
+      ring.words.CopyAhead(at + t.lane() * 4, of.words,
+                           of.packed.Scale(group, tile, t.lane() * 4 - 64));
+  }
+  BANYAN_DEVICE static Rows RowsOf(const Thread& t, const Ring& ring, int at,
+                                   const Source& of, int group, int /*tile*/,
+                                   float /*scale*/) {
+    if (group >= of.packed.groups) return {};
     const Pack<std::uint32_t, 2> scales =
-        x.template ReadPack<2>(packed.Scale(group, tile, t.lane() % 4 * 2));
-    return {packed.Read(x, group, tile, t.lane()),
+        ring.words.template ReadPack<2>(at + 64 + t.lane() % 4 * 2);
+    return {ring.words.template ReadPack<2>(at + t.lane() * 2),
             {std::bit_cast<float>(scales.at[0]),
              std::bit_cast<float>(scales.at[1])}};
   }
@@ -111,8 +212,8 @@ struct Q8Product {
 };
 
 // The tiles of one split.
-BANYAN_DEVICE std::int64_t FirstTile(int split, std::int64_t tiles) {
-  return split * tiles / kSplits;
+BANYAN_DEVICE int FirstTile(int split, int tiles) {
+  return static_cast<int>(std::int64_t{split} * tiles / kSplits);
 }
 
 // A block has kTiles times 16 rows of the weight and kGroups times 8 of x.
@@ -120,61 +221,108 @@ template <typename Product, int kGroups, int kTiles>
 struct LinearKernel {
   static constexpr const char* kName = Product::kName;
   static constexpr int kMostThreads = kThreads;
-  // Tiles whose numbers are asked for before the first is multiplied.
-  static constexpr int kAhead = kTiles * kGroups > 8  ? 1
-                                : kTiles* kGroups > 2 ? 2
-                                                      : 4;
-  using Sums = std::array<float, 4>[kTiles][kGroups];
-  WeightReader weight;
-  Packed packed;
-  Global<const std::uint32_t> x;
-  Destination to;
+  // A stage has so many tiles of columns, of every row of weight and x. Two
+  // stages and more are on their way while one is multiplied.
+  static constexpr int kAhead = kGroups <= 2            ? 4
+                                : kGroups * kTiles <= 4 ? 2
+                                                        : 1;
+  static constexpr int kStages = kAhead > 1 || kTiles > 2 ? 3 : 4;
+  static constexpr int kTileWords =
+      kTiles * Product::kWeightWords + kGroups * Product::kRowsWords;
+  static constexpr int kRingWords = kStages * kAhead * kTileWords;
+  static constexpr int kScales = kSplits * kRingWords * 4;  // their first byte
+  static constexpr int kSharedBytes =
+      kScales + kGroups * 8 * static_cast<int>(sizeof(float));
+  static_assert(kSplits * kRingWords >= kSplits * kGroups * 128);
+  static_assert(kSharedBytes <= LaunchShape::kMostSharedBytes);
 
-  // What is past the last rows is read as they are, and not written.
-  template <int kNow>
-  BANYAN_DEVICE void Add(const Thread& t, int first_tile, int first_group,
-                         std::int64_t tile, Sums& sums) const {
-    const int last_tile = (weight.rows + 15) / 16 - 1;
-    const auto last_group = static_cast<int>(packed.groups) - 1;
-    Product products[kNow][kTiles] = {};
-    typename Product::Rows rows[kNow][kGroups];
-    BANYAN_UNROLL for (int k = 0; k < kNow; ++k) {
+  WeightReader weight;
+  typename Product::Source source;
+  ProductEnd to;
+
+  BANYAN_DEVICE static int WeightAt(int k, int r) {
+    return k * kTileWords + r * Product::kWeightWords;
+  }
+  BANYAN_DEVICE static int RowsAt(int k, int g) {
+    return k * kTileWords + kTiles * Product::kWeightWords +
+           g * Product::kRowsWords;
+  }
+
+  // A block's place.
+  struct Place {
+    int first_tile;   // of the weight's rows
+    int first_group;  // of x's
+    int begin, end;   // the warp's tiles of columns
+  };
+
+  BANYAN_DEVICE void Ask(const Thread& t, const Ring& ring, const Place& place,
+                         int stage) const {
+    const int at = stage % kStages * kAhead * kTileWords;
+    BANYAN_UNROLL for (int k = 0; k < kAhead; ++k) {
+      const int tile = place.begin + stage * kAhead + k;
+      if (tile >= place.end) break;
       BANYAN_UNROLL for (int r = 0; r < kTiles; ++r) {
-        const int at = first_tile + r < last_tile ? first_tile + r : last_tile;
-        products[k][r].Read(t, weight,
-                            weight.Tile(at, static_cast<int>(tile) + k));
+        if (place.first_tile + r < weight.row_tiles())
+          Product::AskWeight(t, ring, at + WeightAt(k, r), weight,
+                             weight.Tile(place.first_tile + r, tile));
       }
-      BANYAN_UNROLL for (int g = 0; g < kGroups; ++g) {
-        const int at =
-            first_group + g < last_group ? first_group + g : last_group;
-        rows[k][g] = Product::RowsOf(t, packed, x, at, tile + k);
-      }
+      BANYAN_UNROLL for (int g = 0; g < kGroups; ++g) Product::AskRows(
+          t, ring, at + RowsAt(k, g), source, place.first_group + g, tile);
     }
-    BANYAN_UNROLL for (int k = 0; k < kNow; ++k) {
+    t.CommitCopies();
+  }
+
+  using Sums = std::array<float, 4>[kTiles][kGroups];
+
+  BANYAN_DEVICE void Add(const Thread& t, const Ring& ring, const Place& place,
+                         int stage, const float (&scales)[kGroups],
+                         Sums& sums) const {
+    const int at = stage % kStages * kAhead * kTileWords;
+    BANYAN_UNROLL for (int k = 0; k < kAhead; ++k) {
+      const int tile = place.begin + stage * kAhead + k;
+      if (tile >= place.end) break;
+      Product products[kTiles] = {};
+      BANYAN_UNROLL for (int r = 0; r < kTiles; ++r) {
+        if (place.first_tile + r < weight.row_tiles())
+          products[r].Read(t, ring, at + WeightAt(k, r));
+      }
       BANYAN_UNROLL for (int g = 0; g < kGroups; ++g) {
-        BANYAN_UNROLL for (int r = 0; r < kTiles; ++r) products[k][r].AddTo(
-            t, rows[k][g], sums[r][g]);
+        const auto rows =
+            Product::RowsOf(t, ring, at + RowsAt(k, g), source,
+                            place.first_group + g, tile, scales[g]);
+        BANYAN_UNROLL for (int r = 0; r < kTiles; ++r) products[r].AddTo(
+            t, rows, sums[r][g]);
       }
     }
   }
 
-  BANYAN_DEVICE void operator()(const Thread& t) const {
-    const int row_tiles = (weight.rows + 15) / 16;
-    const int across = (row_tiles + kTiles - 1) / kTiles;
-    const int first_tile = t.block() % across * kTiles;
-    const int first_group = t.block() / across * kGroups;
-    Sums sums = {};
-    const std::int64_t last = FirstTile(t.warp() + 1, packed.tiles);
-    std::int64_t tile = FirstTile(t.warp(), packed.tiles);
-    BANYAN_ROLL for (; tile + kAhead <= last; tile += kAhead)
-        Add<kAhead>(t, first_tile, first_group, tile, sums);
-    BANYAN_ROLL for (; tile < last; ++tile)
-        Add<1>(t, first_tile, first_group, tile, sums);
+  // What each of the block's rows is multiplied by for its norm; of a lane,
+  // those of its rows.
+  BANYAN_DEVICE void ReadScales(const Thread& t, const Place& place,
+                                float (&scales)[kGroups]) const {
+    if (source.weight.empty()) return;
+    const Shared<float> shared = t.SharedArray<float>(kScales, kGroups * 8);
+    const int first = place.first_group * 8;
+    for (int i = t.warp(); i < kGroups * 8; i += kSplits) {
+      if (first + i >= source.rows()) break;
+      const float scale = source.ScaleOfRow(t, first + i);
+      if (t.lane() == 0) shared.Write(i, scale);
+    }
+    t.Sync();
+    BANYAN_UNROLL for (int g = 0; g < kGroups; ++g) {
+      const int i = g * 8 + t.lane() / 4;
+      if (first + i < source.rows()) scales[g] = shared.Read(i);
+    }
+  }
+
+  // The sums of all splits, tile by tile of the weight's rows.
+  BANYAN_DEVICE void Store(const Thread& t, const Place& place,
+                           const Sums& sums) const {
     // By split, then by group of rows of x, as fragments.
     const Shared<float> shared =
         t.SharedArray<float>(0, kSplits * kGroups * 128);
     BANYAN_UNROLL for (int r = 0; r < kTiles; ++r) {
-      if (r > 0) t.Sync();  // the last tile's sums have been read
+      t.Sync();  // what stood there has been read
       BANYAN_UNROLL for (int g = 0; g < kGroups; ++g)
           shared.template WritePack<4>(
               (t.warp() * kGroups + g) * 128 + t.lane() * 4,
@@ -184,12 +332,70 @@ struct LinearKernel {
         float sum = shared.Read(at);
         for (int split = 1; split < kSplits; ++split)
           sum += shared.Read(split * kGroups * 128 + at);
-        const int lane = at % 128 / 4;
-        const int i = at % 4;
-        to.Write((first_group + at / 128) * 8 + lane % 4 * 2 + i % 2,
-                 (first_tile + r) * 16 + lane / 4 + i / 2 * 8, sum);
+        shared.Write(at, sum);
       }
+      t.Sync();
+      if (place.first_tile + r >= weight.row_tiles()) continue;
+      for (int at = t.index(); at < kGroups * 32; at += kThreads) {
+        const int row = at / 4;  // of the block's rows of x
+        float own[4];
+        BANYAN_UNROLL for (int i = 0; i < 4; ++i) own[i] =
+            shared.Read(SumAt(row, at % 4 * 2, i));
+        to.Write(place.first_group * 8 + row, place.first_tile + r, at % 4 * 2,
+                 own);
+        if (to.squares.empty()) continue;
+        BANYAN_UNROLL for (int i = 0; i < 4; ++i)
+            shared.Write(SumAt(row, at % 4 * 2, i), own[i]);
+      }
+      if (!to.squares.empty()) StoreSquares(t, place, r, shared);
     }
+  }
+
+  // Where the fragments have the sum of a row of x and of the weight's row
+  // InTile(r, i).
+  BANYAN_DEVICE static int SumAt(int row, int r, int i) {
+    const int lane = (r + i % 2) * 4 + row % 8 / 2;
+    return row / 8 * 128 + lane * 4 + i / 2 * 2 + row % 2;
+  }
+
+  // Of the numbers of y that `shared` holds, as fragments.
+  BANYAN_DEVICE void StoreSquares(const Thread& t, const Place& place, int r,
+                                  const Shared<float>& shared) const {
+    t.Sync();
+    const int row = place.first_group * 8 + t.index();
+    const int tile = place.first_tile + r;
+    if (t.index() >= kGroups * 8 || row >= to.squares.rows) return;
+    to.squares.Write(row, tile, SquaresOf(tile, to.y.columns, [&](int column) {
+                       const int within = column % 16;
+                       return shared.Read(SumAt(t.index(), within % 8 / 2 * 2,
+                                                within / 8 * 2 + within % 2));
+                     }));
+  }
+
+  BANYAN_DEVICE void operator()(const Thread& t) const {
+    const int across = (weight.row_tiles() + kTiles - 1) / kTiles;
+    const int tiles = weight.tiles();
+    const Place place = {
+        t.block() % across * kTiles, t.block() / across * kGroups,
+        FirstTile(t.warp(), tiles), FirstTile(t.warp() + 1, tiles)};
+    const Ring ring = {
+        t.SharedArray<std::uint32_t>(t.warp() * kRingWords * 4, kRingWords),
+        t.SharedArray<float>(t.warp() * kRingWords * 4, kRingWords)};
+    BANYAN_UNROLL for (int stage = 0; stage < kStages - 1; ++stage)
+        Ask(t, ring, place, stage);
+    float scales[kGroups] = {};
+    ReadScales(t, place, scales);
+    Sums sums = {};
+    const int stages = (place.end - place.begin + kAhead - 1) / kAhead;
+    BANYAN_ROLL for (int stage = 0; stage < stages; ++stage) {
+      t.WaitCopies<kStages - 2>();
+      // For all lanes, which have read the stage before too.
+      if constexpr (Product::kShared) t.SyncWarp();
+      Ask(t, ring, place, stage + kStages - 1);
+      Add(t, ring, place, stage, scales, sums);
+    }
+    t.WaitCopies<0>();
+    Store(t, place, sums);
   }
 };
 
@@ -199,13 +405,14 @@ struct LinearF32Kernel {
   static constexpr int kRows = 8;
   WeightReader weight;
   Matrix<const float> x;
-  Destination to;
+  Matrix<const float> bias;
+  Matrix<float> y;
+  bool add;
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
     constexpr int kParts = kSplits * 2;
-    const int row_tiles = (weight.rows + 15) / 16;
-    const int row_tile = t.block() % row_tiles;
-    const int first_row = t.block() / row_tiles * kRows;
+    const int row_tile = t.block() % weight.row_tiles();
+    const int first_row = t.block() / weight.row_tiles() * kRows;
     const int rows = x.rows - first_row < kRows ? x.rows - first_row : kRows;
     const int part = t.warp() * 2 + t.lane() / 16;
     float sums[kRows] = {};
@@ -224,26 +431,30 @@ struct LinearF32Kernel {
     for (int at = t.index(); at < rows * 16; at += kThreads) {
       float sum = shared.Read(at);
       for (int i = 1; i < kParts; ++i) sum += shared.Read(i * 16 * kRows + at);
-      to.Write(first_row + at / 16, row_tile * 16 + at % 16, sum);
+      const int column = row_tile * 16 + at % 16;
+      if (column >= y.columns) continue;
+      if (!bias.empty()) sum += bias.Read(0, column);
+      if (add) sum += y.Read(first_row + at / 16, column);
+      y.Write(first_row + at / 16, column, sum);
     }
   }
 };
 
+int StoredRowsOf(const DeviceWeight& weight) {
+  return RowOrder{weight.rows, weight.pairs.pairs, weight.pairs.distance}
+      .stored();
+}
+
 template <typename Product, int kGroups, int kTiles>
 void Multiply(CudaDevice& device, const LinearLaunch& launch) {
-  const Packed packed = PackedOf(launch);
-  const auto chunks = static_cast<int>((packed.groups + kGroups - 1) / kGroups);
+  using Kernel = LinearKernel<Product, kGroups, kTiles>;
+  const int chunks = (launch.x.rows + kGroups * 8 - 1) / (kGroups * 8);
   constexpr int kRows = kTiles * 16;
   Launch(device,
-         {.blocks = (launch.weight.rows + kRows - 1) / kRows * chunks,
+         {.blocks = (StoredRowsOf(launch.weight) + kRows - 1) / kRows * chunks,
           .threads = kThreads,
-          .shared_bytes =
-              kSplits * kGroups * 128 * static_cast<int>(sizeof(float))},
-         LinearKernel<Product, kGroups, kTiles>{
-             {device, launch.weight},
-             packed,
-             {device, launch.scratch},
-             {{device, launch.bias}, {device, launch.y}, launch.add}});
+          .shared_bytes = Kernel::kSharedBytes},
+         Kernel{{device, launch.weight}, {device, launch}, {device, launch}});
 }
 
 // Many rows of x are read again for every block: so blocks have more rows of
@@ -252,7 +463,7 @@ constexpr int kEnoughBlocks = 128;
 
 template <typename Product, int kGroups>
 void MultiplyTiles(CudaDevice& device, const LinearLaunch& launch) {
-  const int blocks = launch.weight.rows / 16;
+  const int blocks = StoredRowsOf(launch.weight) / 16;
   if (blocks >= 4 * kEnoughBlocks)
     return Multiply<Product, kGroups, 4>(device, launch);
   if (blocks >= 2 * kEnoughBlocks)
@@ -262,7 +473,7 @@ void MultiplyTiles(CudaDevice& device, const LinearLaunch& launch) {
 
 template <typename Product>
 void MultiplyGroups(CudaDevice& device, const LinearLaunch& launch) {
-  const std::int64_t groups = PackedOf(launch).groups;
+  const int groups = (launch.x.rows + 7) / 8;
   if (groups == 1) return Multiply<Product, 1, 1>(device, launch);
   if (groups == 2) return Multiply<Product, 2, 1>(device, launch);
   if (groups <= 4) return MultiplyTiles<Product, 4>(device, launch);
@@ -272,10 +483,9 @@ void MultiplyGroups(CudaDevice& device, const LinearLaunch& launch) {
 }  // namespace
 
 std::size_t LinearScratch(const LinearLaunch& launch) {
-  if (launch.weight.format == WeightFormat::kF32) return 0;
+  if (launch.weight.format != WeightFormat::kQ8) return 0;
   const Packed packed = PackedOf(launch);
-  const auto tiles = static_cast<std::size_t>(packed.groups * packed.tiles);
-  return tiles * (launch.weight.format == WeightFormat::kQ8 ? 72 : 64) *
+  return static_cast<std::size_t>(packed.groups * packed.tiles) * 72 *
          sizeof(std::uint32_t);
 }
 
@@ -289,17 +499,17 @@ void LaunchLinear(CudaDevice& device, const LinearLaunch& launch) {
             .threads = kThreads,
             .shared_bytes = kSplits * 2 * 16 * LinearF32Kernel::kRows *
                             static_cast<int>(sizeof(float))},
-           LinearF32Kernel{
-               {device, launch.weight},
-               {device, launch.x},
-               {{device, launch.bias}, {device, launch.y}, launch.add}});
+           LinearF32Kernel{{device, launch.weight},
+                           {device, launch.x},
+                           {device, launch.bias},
+                           {device, launch.y},
+                           launch.add});
     return;
   }
   if (launch.weight.format == WeightFormat::kBf16) {
-    PackRows<Bf16Packer>(device, launch);
     MultiplyGroups<Bf16Product>(device, launch);
   } else {
-    PackRows<Q8Packer>(device, launch);
+    PackRows(device, launch);
     MultiplyGroups<Q8Product>(device, launch);
   }
 }

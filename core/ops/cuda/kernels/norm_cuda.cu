@@ -1,4 +1,6 @@
 // Norm: a block a row.
+#include <cstdint>
+
 #include "core/device/cuda/kernel.h"
 #include "core/ops/cuda/device/matrix.h"
 #include "core/ops/cuda/device/normed_rows.h"
@@ -21,6 +23,21 @@ struct NormKernel {
   }
 };
 
+// A thread a sum.
+struct SquaresKernel {
+  static constexpr const char* kName = "squares";
+  Matrix<const float> x;
+  Matrix<float> squares;
+
+  BANYAN_DEVICE void operator()(const Thread& t) const {
+    const auto [row, tile] = PlaceOf(t, squares.columns);
+    if (row < x.rows)
+      squares.Write(row, tile, SquaresOf(tile, x.columns, [&](int column) {
+                      return x.Read(row, column);
+                    }));
+  }
+};
+
 }  // namespace
 
 void LaunchNorm(CudaDevice& device, const NormArgs& args) {
@@ -28,8 +45,14 @@ void LaunchNorm(CudaDevice& device, const NormArgs& args) {
   Launch(device,
          {.blocks = args.x.rows,
           .threads = kNormThreads,
-          .shared_bytes = kNormSharedBytes},
+          .shared_bytes = NormedRows::SharedBytes(args)},
          NormKernel{{device, args}, {device, args.y}});
+}
+
+void LaunchSquares(CudaDevice& device, const SquaresLaunch& launch) {
+  if (launch.x.rows == 0) return;
+  Launch(device, ForEachNumber(launch.squares),
+         SquaresKernel{{device, launch.x}, {device, launch.squares}});
 }
 
 }  // namespace banyan::BANYAN_MAKER

@@ -13,6 +13,7 @@
 #include "core/device/cuda/device.h"
 #include "core/device/cuda/span.h"
 #include "core/ops/op_args.h"
+#include "core/ops/weight.h"
 
 namespace banyan {
 
@@ -30,6 +31,13 @@ struct DeviceWeight {
   DeviceSpan numbers;
   DeviceSpan scales;        // of kQ8
   std::int64_t stride = 0;  // 0: tiles
+  RowPairs pairs = {};      // whose rows stand side by side (RowOrder)
+};
+
+// Sums of squares of rows (NormArgs::squares).
+struct SquaresLaunch {
+  Tensor x;
+  Tensor squares;
 };
 
 struct EmbedLaunch {
@@ -39,9 +47,11 @@ struct EmbedLaunch {
   bool add = false;
 };
 
-// What the rows of a product are made of, besides a matrix: they are made
-// where they are packed for it. Not of f32 weights, whose rows are not packed.
-enum class LinearSource { kMatrix, kNorm, kActivate, kAttention };
+// What the rows of a product with a q8 weight are made of, besides a matrix:
+// they are made where they are packed for it.
+enum class LinearSource { kMatrix, kNorm, kAttention };
+
+inline constexpr int kMostSequences = 8;
 
 struct LinearLaunch {
   Tensor x;  // of kMatrix; of the others only its shape is read
@@ -49,10 +59,15 @@ struct LinearLaunch {
   Tensor bias;
   Tensor y;
   bool add = false;
+  Tensor squares;  // of y, not with f32; may be empty
+  // What is done with y in its place: at most one of them, not with f32.
+  const ActivateArgs* activate = nullptr;
+  const RotateStoreArgs* store = nullptr;  // of at most kMostSequences
   DeviceSpan scratch;  // linear_scratch(this) bytes, for this launch alone
   LinearSource source = LinearSource::kMatrix;
+  // With q8 and kNorm; with bf16 and kMatrix it is taken of x by the product
+  // itself, has squares and does not center.
   const NormArgs* norm = nullptr;
-  const ActivateArgs* activate = nullptr;
   // It has been launched without y, with this scratch.
   const AttentionArgs* attention = nullptr;
   DeviceSpan attention_scratch = {};
@@ -74,13 +89,6 @@ struct MoveKvLaunch {
   const KvCache* cache;
   DeviceSpan slots;  // 32-bit integers
   int first_slot = 0;
-};
-
-// Rows of queries, of keys and of what is stored are the same rows.
-struct RotateStoreLaunch {
-  RotateArgs queries;
-  RotateArgs keys;
-  StoreKvArgs store;
 };
 
 // Rows of `stride` bfloat16s, zeros from x.columns on. x has rows.
@@ -138,8 +146,9 @@ struct OpKernels {
   std::size_t (*attention_scratch)(const AttentionArgs& args);
   std::size_t (*attention_mass_scratch)(const AttentionMassArgs& args);
   void (*norm)(CudaDevice& device, const NormArgs& args);
+  void (*squares)(CudaDevice& device, const SquaresLaunch& launch);
   void (*rotate)(CudaDevice& device, const RotateArgs& args);
-  void (*rotate_store)(CudaDevice& device, const RotateStoreLaunch& launch);
+  void (*rotate_store)(CudaDevice& device, const RotateStoreArgs& args);
   void (*activate)(CudaDevice& device, const ActivateArgs& args);
   void (*copy)(CudaDevice& device, const CopyArgs& args);
   void (*round_rows)(CudaDevice& device, const RoundRowsLaunch& launch);

@@ -23,6 +23,7 @@ const OpKernels kOpKernels = {
     .attention_scratch = AttentionScratch,
     .attention_mass_scratch = AttentionMassScratch,
     .norm = LaunchNorm,
+    .squares = LaunchSquares,
     .rotate = LaunchRotate,
     .rotate_store = LaunchRotateStore,
     .activate = LaunchActivate,

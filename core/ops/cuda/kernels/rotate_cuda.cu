@@ -4,10 +4,9 @@
 #include <cstdint>
 
 #include "core/device/cuda/kernel.h"
-#include "core/ops/cuda/cuda_buffer.h"
-#include "core/ops/cuda/device/kv_layout.h"
 #include "core/ops/cuda/device/matrix.h"
 #include "core/ops/cuda/device/numbers.h"
+#include "core/ops/cuda/device/stored_rows.h"
 #include "core/ops/cuda/kernels/launches.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
 #include "core/ops/op_args.h"
@@ -102,54 +101,42 @@ struct RotateStoreKernel {
   Turned queries;
   Turned keys;
   Matrix<const float> values;
-  KvCacheOf<std::uint32_t> cache;
-  int first_slot;
-  Global<const std::int32_t> length;
+  StoredRows store;
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
-    const int heads = queries.heads() + 2 * cache.kv_heads;
+    const int heads = queries.heads() + 2 * store.kv_heads();
     const int item = t.block() * kWarps + t.warp();
     if (item >= queries.x.rows * heads) return;
     const int row = item / heads;
     int head = item % heads;
     if (head < queries.heads()) return queries.Turn(t, row, head);
     head -= queries.heads();
-    const int slot = first_slot + row + LiveNumber(length);
-    if (head < cache.kv_heads)
-      StoreKey(t, row, head, cache.Row(head, slot) / 2);
+    if (head < store.kv_heads())
+      StoreKey(t, row, head, store.At(row, head));
     else
-      StoreValue(t, row, head - cache.kv_heads,
-                 cache.Row(head - cache.kv_heads, slot) / 2);
+      StoreValue(t, row, head - store.kv_heads(),
+                 store.At(row, head - store.kv_heads()));
   }
 
-  BANYAN_DEVICE static std::uint32_t Word(float low, float high) {
-    return ToBf16(low) | ToBf16(high) << 16;
-  }
   BANYAN_DEVICE void StoreKey(const Thread& t, int row, int head,
-                              std::int64_t at) const {
-    const int half = cache.head_dim / 2;
-    const int first = head * cache.head_dim;
+                              const StoredRows::Place& to) const {
+    const int half = store.head_dim() / 2;
+    const int first = head * store.head_dim();
     const float by = keys.SizeOf(t, row, first);
     for (int i = t.lane() * 2; i < half; i += 64) {
       const Turned::Pair low = keys.At(row, first, i, by);
       const Turned::Pair high = keys.At(row, first, i + 1, by);
-      cache.keys.Write(at + i / 2, Word(low.a, high.a));
-      cache.keys.Write(at + (half + i) / 2, Word(low.b, high.b));
+      to.cache.keys.Write(to.word + i / 2, Bf16Pair(low.a, high.a));
+      to.cache.keys.Write(to.word + (half + i) / 2, Bf16Pair(low.b, high.b));
     }
-    for (int word = cache.head_dim / 2 + t.lane(); word < cache.width / 2;
-         word += 32)
-      cache.keys.Write(at + word, 0);
   }
   BANYAN_DEVICE void StoreValue(const Thread& t, int row, int head,
-                                std::int64_t at) const {
-    const int first = head * cache.head_dim;
-    for (int word = t.lane(); word < cache.width / 2; word += 32) {
-      const int i = word * 2;
-      cache.values.Write(at + word, i < cache.head_dim
-                                        ? Word(values.Read(row, first + i),
-                                               values.Read(row, first + i + 1))
-                                        : 0U);
-    }
+                                const StoredRows::Place& to) const {
+    const int first = head * store.head_dim();
+    for (int i = t.lane() * 2; i < store.head_dim(); i += 64)
+      to.cache.values.Write(to.word + i / 2,
+                            Bf16Pair(values.Read(row, first + i),
+                                     values.Read(row, first + i + 1)));
   }
 };
 
@@ -163,18 +150,20 @@ void LaunchRotate(CudaDevice& device, const RotateArgs& args) {
          RotateKernel{{device, args}});
 }
 
-void LaunchRotateStore(CudaDevice& device, const RotateStoreLaunch& launch) {
-  const RotateStoreKernel kernel = {
-      {device, launch.queries},      {device, launch.keys},
-      {device, launch.store.values}, {device, *launch.store.cache},
-      launch.store.first_slot,       {device, LiveOf(launch.store.length)}};
-  const int items = launch.queries.x.rows *
-                    (launch.queries.x.columns / launch.queries.head_dim +
-                     2 * launch.store.cache->kv_heads);
+void LaunchRotateStore(CudaDevice& device, const RotateStoreArgs& args) {
+  const StoreKvArgs& first = args.sequences.front();
+  Tensor values = first.values;  // of all sequences
+  values.rows = args.queries.x.rows;
+  const int items =
+      args.queries.x.rows * (args.queries.x.columns / args.queries.head_dim +
+                             2 * first.cache->kv_heads);
   if (items == 0) return;
   Launch(device,
          {.blocks = (items + kWarps - 1) / kWarps, .threads = kWarps * 32},
-         kernel);
+         RotateStoreKernel{{device, args.queries},
+                           {device, args.keys},
+                           {device, values},
+                           {device, args.sequences}});
 }
 
 }  // namespace banyan::BANYAN_MAKER
