@@ -20,26 +20,31 @@ namespace {
 // longer than a stretch of attention.
 constexpr char kSizes[] =
     R"("vocab_size": 301, "hidden_size": 104, "intermediate_size": 136,
-       "num_hidden_layers": 2, "num_attention_heads": 6,
+       "num_attention_heads": 6,
        "num_key_value_heads": 2, "head_dim": 20,
        "max_position_embeddings": 640, "eos_token_id": 2,
        "tie_word_embeddings": false})";
 
-std::string ConfigOf(const std::string& family) {
+std::string ConfigOf(const std::string& family, int layers) {
   if (family == "gpt2")
-    return R"({"model_type": "gpt2", "vocab_size": 301, "n_embd": 104,
-               "n_layer": 2, "n_head": 4, "n_positions": 640,
-               "eos_token_id": 2})";
+    return absl::StrCat(
+        R"({"model_type": "gpt2", "vocab_size": 301, "n_embd": 104,
+            "n_head": 4, "n_positions": 640, "eos_token_id": 2,
+            "n_layer": )",
+        layers, "}");
   const std::string window =
       family == "mistral" ? R"("sliding_window": 40,)" : "";
   // The head's size of qwen2 is the hidden size over the number of heads.
   if (family == "qwen2")
-    return R"({"model_type": "qwen2", "vocab_size": 301, "hidden_size": 104,
-               "intermediate_size": 136, "num_hidden_layers": 2,
-               "num_attention_heads": 4, "num_key_value_heads": 2,
-               "max_position_embeddings": 640, "eos_token_id": 2,
-               "tie_word_embeddings": false})";
-  return absl::StrCat(R"({"model_type": ")", family, R"(", )", window, kSizes);
+    return absl::StrCat(
+        R"({"model_type": "qwen2", "vocab_size": 301, "hidden_size": 112,
+            "intermediate_size": 136, "num_attention_heads": 4,
+            "num_key_value_heads": 2, "max_position_embeddings": 640,
+            "eos_token_id": 2, "tie_word_embeddings": false,
+            "num_hidden_layers": )",
+        layers, "}");
+  return absl::StrCat(R"({"model_type": ")", family, R"(", )", window,
+                      R"("num_hidden_layers": )", layers, ", ", kSizes);
 }
 
 MadeTensor RandomTensor(const WeightSource& source, Dice& dice) {
@@ -64,8 +69,9 @@ const std::vector<std::string>& RandomFamilies() {
   return families;
 }
 
-std::unique_ptr<TestFolder> MakeRandomModel(const std::string& family) {
-  const std::string config = ConfigOf(family);
+std::unique_ptr<TestFolder> MakeRandomModel(const std::string& family,
+                                            int layers) {
+  const std::string config = ConfigOf(family, layers);
   auto reader = ConfigReader::Parse(config, "config.json");
   Check(reader.ok(), reader.status().message());
   const auto architecture =

@@ -16,7 +16,8 @@ const std::vector<std::string>& RandomFamilies();
 
 // Returns a new folder with the family's random model, the same at every call.
 // A failure ends the program.
-std::unique_ptr<TestFolder> MakeRandomModel(const std::string& family);
+std::unique_ptr<TestFolder> MakeRandomModel(const std::string& family,
+                                            int layers = 2);
 
 }  // namespace banyan
 

@@ -99,6 +99,7 @@ class HostThread {
 
 // What a launch moved, as its threads asked for it.
 struct LaunchTraffic {
+  int launches = 0;
   std::uint64_t loaded = 0;  // bytes of the device's memory
   std::uint64_t stored = 0;
 };

@@ -243,6 +243,7 @@ void HostDevice::Launch(absl::string_view kernel, LaunchShape shape,
            return absl::InternalError(absl::StrCat(
                facts_.name, ": kernel ", name, ": the device is lost, as was ",
                "asked for after ", most_launches_, " launches"));
+         ++traffic_[name].launches;
          const HostBlock::Launch launch = {.kernel = name,
                                            .number = ++launches_,
                                            .blocks = shape.blocks,
