@@ -81,6 +81,9 @@ def main(arguments):
     parser.parse_args(arguments)
     found, read = check(ROOT)
     print("\n".join(found) or f"{read} files, none of the words")
+    if found:
+        print("this project no longer writes these words; say it plainly, or as "
+              "docs/glossary.md does")
     return 1 if found else 0
 
 

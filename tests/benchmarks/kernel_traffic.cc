@@ -81,23 +81,19 @@ class Layer {
     std::printf("  %-22s %10s %10s %10s %7s %9s\n", "", "loaded MB",
                 "stored MB", "least MB", "ratio", "least us");
 
-    const auto product =
-        [&](const char* what, int outputs, int inputs, double reads,
-            absl::FunctionRef<absl::Status(const Weight&)> run) {
-          const std::unique_ptr<Weight> weight = NewWeight(outputs, inputs);
-          const double streamed = static_cast<double>(weight->bytes());
-          Count(what, streamed + reads + 4.0 * rows_ * outputs,
-                2.0 * rows_ * outputs * inputs, [&] { return run(*weight); });
-        };
+    const auto product = [&](const char* what, int outputs, int inputs,
+                             double reads,
+                             absl::FunctionRef<absl::Status(const Weight&)> run,
+                             RowPairs pairs = {}) {
+      const std::unique_ptr<Weight> weight = NewWeight(outputs, inputs, pairs);
+      const double streamed = static_cast<double>(weight->bytes());
+      Count(what, streamed + reads + 4.0 * rows_ * outputs,
+            2.0 * rows_ * outputs * inputs, [&] { return run(*weight); });
+    };
     const auto floats = [&](double columns) { return 4.0 * rows_ * columns; };
-    product("norm, qkv", projected.columns, shape_.hidden,
-            floats(shape_.hidden), [&](const Weight& weight) {
-              return backend_->Linear({.x = normed,
-                                       .weight = &weight,
-                                       .bias = {},
-                                       .y = projected,
-                                       .source = norm});
-            });
+    const Tensor squares = Room(rows_, SquaresColumns(shape_.hidden));
+    NormArgs normed_stream = norm;
+    normed_stream.squares = squares;
     KvCache cache = {.kv_heads = shape_.kv_heads, .head_dim = shape_.head_dim};
     Must(backend_->ReserveKv(cache, kCommitted + rows_, 0));
     const StoreKvArgs store = {
@@ -105,18 +101,25 @@ class Layer {
         .values = projected.Columns(queries + keys, keys),
         .cache = &cache,
         .first_slot = kCommitted};
-    Count("turn, store",
-          floats(2.0 * queries + 2.0 * keys + shape_.head_dim) +
-              4.0 * rows_ * keys,
-          0, [&] {
-            const RotateArgs turn = {.x = projected.Columns(0, queries),
-                                     .head_dim = shape_.head_dim,
-                                     .angles = angles,
-                                     .norm_weight = {}};
-            RotateArgs turn_keys = turn;
-            turn_keys.x = projected.Columns(queries, keys);
-            return backend_->RotateStore({turn, turn_keys, {&store, 1}});
-          });
+    RotateStoreArgs turned = {.queries = {.x = projected.Columns(0, queries),
+                                          .head_dim = shape_.head_dim,
+                                          .angles = angles,
+                                          .norm_weight = {}},
+                              .keys = {},
+                              .sequences = {&store, 1}};
+    turned.keys = turned.queries;
+    turned.keys.x = store.keys;
+    product("norm, qkv, store", projected.columns, shape_.hidden,
+            floats(shape_.hidden + shape_.head_dim),
+            [&](const Weight& weight) {
+              return backend_->Linear({.x = normed,
+                                       .weight = &weight,
+                                       .bias = {},
+                                       .y = projected,
+                                       .source = normed_stream,
+                                       .then = turned});
+            },
+            {(queries + keys) / 2, shape_.head_dim / 2});
     // A chain of as many nodes: the deepest tree there is.
     const int words = (rows_ + 31) / 32;
     std::vector<int> visible(static_cast<std::size_t>(rows_ * words));
@@ -136,39 +139,43 @@ class Layer {
                                      .visible = List(visible),
                                      .visible_words = words,
                                      .y = attended};
-    product("attention, output", shape_.hidden, queries,
-            floats(queries) + 4.0 * (kCommitted + rows_) * keys,
-            [&](const Weight& weight) {
-              return backend_->Linear(
-                  {.x = attended,
-                   .weight = &weight,
-                   .bias = {},
-                   .y = stream,
-                   .add = true,
-                   .source = absl::MakeConstSpan(&attention, 1)});
-            });
-    product("norm, gate and up", both.columns, shape_.hidden,
-            floats(shape_.hidden), [&](const Weight& weight) {
-              return backend_->Linear({.x = normed,
-                                       .weight = &weight,
-                                       .bias = {},
-                                       .y = both,
-                                       .source = norm});
-            });
+    product(
+        "attention, output", shape_.hidden, queries,
+        floats(queries) + 4.0 * (kCommitted + rows_) * keys,
+        [&](const Weight& weight) {
+          return backend_->Linear({.x = attended,
+                                   .weight = &weight,
+                                   .bias = {},
+                                   .y = stream,
+                                   .add = true,
+                                   .source = absl::MakeConstSpan(&attention, 1),
+                                   .squares = squares});
+        });
     const Tensor gate = both.Columns(0, shape_.inner);
-    product("activation, down", shape_.hidden, shape_.inner,
-            floats(2.0 * shape_.inner), [&](const Weight& weight) {
-              const ActivateArgs activate = {
-                  .function = Nonlinearity::kSilu,
-                  .x = gate,
-                  .up = both.Columns(shape_.inner, shape_.inner),
-                  .y = gate};
+    product(
+        "norm, gate and up", both.columns, shape_.hidden, floats(shape_.hidden),
+        [&](const Weight& weight) {
+          return backend_->Linear(
+              {.x = normed,
+               .weight = &weight,
+               .bias = {},
+               .y = both,
+               .source = normed_stream,
+               .then =
+                   ActivateArgs{.function = Nonlinearity::kSilu,
+                                .x = gate,
+                                .up = both.Columns(shape_.inner, shape_.inner),
+                                .y = gate}});
+        },
+        {shape_.inner, shape_.inner});
+    product("down", shape_.hidden, shape_.inner, floats(shape_.inner),
+            [&](const Weight& weight) {
               return backend_->Linear({.x = gate,
                                        .weight = &weight,
                                        .bias = {},
                                        .y = stream,
                                        .add = true,
-                                       .source = activate});
+                                       .squares = squares});
             });
     product("logits", shape_.vocab, shape_.hidden, floats(shape_.hidden),
             [&](const Weight& weight) {
@@ -196,9 +203,9 @@ class Layer {
         *buffers_.back(), 0));
     return {buffers_.back().get(), 0, static_cast<int>(numbers.size())};
   }
-  std::unique_ptr<Weight> NewWeight(int rows, int columns) {
-    auto weight = backend_->Pack(
-        WeightFormat::kBf16, rows, columns,
+  std::unique_ptr<Weight> NewWeight(int rows, int columns, RowPairs pairs) {
+    auto weight = backend_->PackPaired(
+        WeightFormat::kBf16, rows, columns, pairs,
         [columns](int, int count, float* out) {
           std::fill(out, out + std::ptrdiff_t{count} * columns, 0.0F);
           return absl::OkStatus();

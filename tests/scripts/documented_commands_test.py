@@ -10,6 +10,7 @@ other commands with words in capitals, and those that read what is not there, ar
 """
 
 import functools
+import json
 import os
 import pathlib
 import re
@@ -165,6 +166,17 @@ class DocumentedCommands(unittest.TestCase):
                 ran += 1
             print(f"{ran} commands ran")
             self.assertGreater(ran, 10)
+
+    def test_readme_counts_the_parts(self):
+        parts = json.loads(subprocess.run(
+            [PROGRAM, "list", "--json"], text=True, check=True,
+            capture_output=True).stdout)
+        said = re.search(r"(\d+) drafters, (\d+) tree policies and (\d+) verifiers",
+                         (PROJECT / "README.md").read_text(encoding="utf-8"))
+        self.assertIsNotNone(said)
+        self.assertEqual([int(number) for number in said.groups()],
+                         [len(parts[kind])
+                          for kind in ("drafters", "policies", "verifiers")])
 
 
 if __name__ == "__main__":

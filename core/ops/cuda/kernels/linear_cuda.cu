@@ -224,7 +224,6 @@ struct LinearKernel {
       Ask(t, ring, place, stage + kStages - 1);
       Add(t, ring, place, stage, scales, sums);
     }
-    t.WaitCopies<0>();
     Store(t, place, sums);
   }
 };
