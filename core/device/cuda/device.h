@@ -70,12 +70,20 @@ class CudaDevice {
 
   virtual absl::Status Finish() = 0;
 
+  // Whether the next launches, of kernels that name kAwaits (kernel.h), are set
+  // up early.
+  void StartEarly(bool early) { early_ = early; }
+  bool early() const { return early_; }
+
   // What `work` asks for is kept and not done. It finishes nothing; Allocate
   // fails, and what anybody frees meanwhile is freed after it, once: what is
   // kept must not use it.
   virtual absl::StatusOr<std::unique_ptr<CudaGraph>> Capture(
       absl::FunctionRef<void()> work) = 0;
   virtual void Replay(const CudaGraph& graph) = 0;
+
+ private:
+  bool early_ = false;
 };
 
 }  // namespace banyan

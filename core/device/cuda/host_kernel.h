@@ -221,6 +221,8 @@ template <typename Kernel>
 void Launch(CudaDevice& device, LaunchShape shape, const Kernel& kernel) {
   if constexpr (requires { Kernel::kMostThreads; })
     Check(shape.threads <= Kernel::kMostThreads, Kernel::kName);
+  if constexpr (requires { Kernel::kAwaits; })
+    shape.early = Kernel::kAwaits && device.early();
   HostDevice::Of(device).Launch(
       Kernel::kName, shape,
       [kernel](HostThread& thread) { kernel(Thread(thread)); });

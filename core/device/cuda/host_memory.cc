@@ -25,6 +25,12 @@ bool Ordered(const ThreadMoment& earlier, const ThreadMoment& now) {
          earlier.warp_barriers < now.warp_barriers;
 }
 
+// Whether `earlier` is of the launch before, which may still run.
+bool Unawaited(const ThreadMoment& earlier, const ThreadMoment& now) {
+  return now.early != 0 && earlier.launch != 0 &&
+         earlier.launch + 1 == now.launch;
+}
+
 std::string Name(const ThreadMoment& thread, const ThreadMoment& now) {
   return thread.block == now.block ? absl::StrCat("thread ", thread.thread)
                                    : absl::StrCat("thread ", thread.thread,
@@ -76,7 +82,7 @@ void HostMemory::ReadWords(std::size_t first, std::size_t count,
       Fault(absl::StrCat("reads what a copy of ", Name(word.writer, by),
                          " is bringing"),
             at * kWord);
-    if (by.early != 0 && word.writer.launch + 1 == by.launch)
+    if (Unawaited(word.writer, by))
       Fault("reads what the launch before wrote, which was not awaited",
             at * kWord);
     if (word.writer.launch == by.launch && !Ordered(word.writer, by))
@@ -114,8 +120,7 @@ void HostMemory::Write(std::size_t first, std::size_t count,
                          " goes"),
             at * kWord);
     if (word.held > 0) Fault("writes what a copy under way reads", at * kWord);
-    if (by.early != 0 && (word.writer.launch + 1 == by.launch ||
-                          word.reader.launch + 1 == by.launch))
+    if (Unawaited(word.writer, by) || Unawaited(word.reader, by))
       Fault("writes what the launch before touches, which was not awaited",
             at * kWord);
     if (word.writer.launch == by.launch && !Ordered(word.writer, by))

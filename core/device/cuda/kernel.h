@@ -36,7 +36,8 @@
 //
 // A launch with LaunchShape::early may begin before the launch before it has
 // ended: every thread calls AwaitLaunchBefore() once, and before that touches
-// nothing that the launch before it wrote, and writes nothing that it reads.
+// nothing that the launch before it wrote, and writes nothing that it reads. A
+// kernel that names kAwaits is launched so where the device says it may be.
 //
 // A kernel may name kMostThreads, the most that it is launched with: the
 // compiler then gives each as many registers as a block of those leaves.

@@ -194,6 +194,8 @@ constexpr auto Entry() {
 template <typename Kernel>
 void Launch(CudaDevice& device, LaunchShape shape, const Kernel& kernel) {
   const NvidiaStream stream(device);
+  if constexpr (requires { Kernel::kAwaits; })
+    shape.early = Kernel::kAwaits && device.early();
   if (shape.shared_bytes > 48 << 10)
     stream.Check(
         cudaFuncSetAttribute(Entry<Kernel>(),

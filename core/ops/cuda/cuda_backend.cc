@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -46,6 +47,31 @@ bool IsTiles(const Weight& weight, WeightFormat format) {
   const DeviceWeight on_device = WeightOf(weight);
   return on_device.format == format && on_device.stride == 0;
 }
+
+// Launches of few rows are set up early while it lives: those of many took
+// longer so (docs/devices.md).
+class EarlyLaunches {
+ public:
+  EarlyLaunches(CudaDevice& device, int rows) : device_(device) {
+    device_.StartEarly(rows <= kMostRows && MayStart());
+  }
+  ~EarlyLaunches() { device_.StartEarly(false); }
+  EarlyLaunches(const EarlyLaunches&) = delete;
+  EarlyLaunches& operator=(const EarlyLaunches&) = delete;
+
+ private:
+  static constexpr int kMostRows = 16;
+  // With BANYAN_EARLY_LAUNCHES=0 in the environment none is.
+  static bool MayStart() {
+    static const bool may = [] {
+      const char* const said = std::getenv("BANYAN_EARLY_LAUNCHES");
+      return said == nullptr || absl::string_view(said) != "0";
+    }();
+    return may;
+  }
+
+  CudaDevice& device_;
+};
 
 bool FewSequences(const RotateStoreArgs& args) {
   return !args.sequences.empty() && args.sequences.size() <= kMostSequences;
@@ -274,6 +300,7 @@ absl::StatusOr<DeviceSpan> CudaBackend::Scratch(std::size_t bytes) {
 
 absl::Status CudaBackend::Embed(const EmbedArgs& args) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  const EarlyLaunches early(*device_, args.y.rows);
   kernels_.embed(
       *device_, {.ids = ListOf(args.ids, static_cast<std::size_t>(args.y.rows)),
                  .table = WeightOf(*args.table),
@@ -284,6 +311,7 @@ absl::Status CudaBackend::Embed(const EmbedArgs& args) {
 
 absl::Status CudaBackend::Norm(const NormArgs& args) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  const EarlyLaunches early(*device_, args.x.rows);
   kernels_.norm(*device_, args);
   return absl::OkStatus();
 }
@@ -326,6 +354,7 @@ absl::Status CudaBackend::MultiplyNormed(const LinearArgs& args,
 
 absl::Status CudaBackend::Linear(const LinearArgs& args) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  const EarlyLaunches early(*device_, args.x.rows);
   if (args.then.index() == 0 || EndsAtOnce(args)) return MultiplyRowsOf(args);
   LinearArgs alone = args;
   alone.then = {};
@@ -385,6 +414,7 @@ absl::Status CudaBackend::RotateStore(const RotateStoreArgs& args) {
   if (args.queries.head_dim % 4 != 0 || !FewSequences(args))
     return DeviceOps::RotateStore(args);
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  const EarlyLaunches early(*device_, args.queries.x.rows);
   for (const StoreKvArgs& store : args.sequences) host::CheckStore(store);
   kernels_.rotate_store(*device_, args);
   return absl::OkStatus();
@@ -392,18 +422,21 @@ absl::Status CudaBackend::RotateStore(const RotateStoreArgs& args) {
 
 absl::Status CudaBackend::Rotate(const RotateArgs& args) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  const EarlyLaunches early(*device_, args.x.rows);
   kernels_.rotate(*device_, args);
   return absl::OkStatus();
 }
 
 absl::Status CudaBackend::Activate(const ActivateArgs& args) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  const EarlyLaunches early(*device_, args.x.rows);
   kernels_.activate(*device_, args);
   return absl::OkStatus();
 }
 
 absl::Status CudaBackend::Copy(const CopyArgs& args) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  const EarlyLaunches early(*device_, args.y.rows);
   kernels_.copy(*device_, args);
   return absl::OkStatus();
 }

@@ -103,6 +103,7 @@ struct OfAttention {
 template <typename Source>
 struct PackKernel {
   static constexpr const char* kName = "pack_q8";
+  static constexpr bool kAwaits = true;
   Source source;
   int rows;
   int columns;
@@ -110,6 +111,7 @@ struct PackKernel {
   Global<std::uint32_t> words;
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
+    t.AwaitLaunchBefore();
     const std::int64_t item = std::int64_t{t.block()} * kPackWarps + t.warp();
     if (item >= packed.groups * packed.tiles) return;
     const int row = static_cast<int>(item / packed.tiles) * 8 + t.lane() / 4;
@@ -125,11 +127,13 @@ struct PackKernel {
 // A block a row, those that only fill up the last 8 included.
 struct PackNormedKernel {
   static constexpr const char* kName = "pack_q8";
+  static constexpr bool kAwaits = true;
   NormedRows source;
   Packed packed;
   Global<std::uint32_t> words;
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
+    t.AwaitLaunchBefore();
     const int row = t.block();
     const bool there = row < source.x.rows;
     NormedRows::Size size;

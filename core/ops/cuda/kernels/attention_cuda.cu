@@ -35,6 +35,7 @@ constexpr int kQueries = kQueriesOfAWarp;
 template <int kWidth>
 struct AttentionKernel {
   static constexpr const char* kName = "attention";
+  static constexpr bool kAwaits = true;
   static constexpr int kMostThreads = kWarps * 32;
   static constexpr int kOutputs = kWidth / 8;  // fragments of a sum of values
   Stretches of;
@@ -145,6 +146,7 @@ struct AttentionKernel {
   }
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
+    t.AwaitLaunchBefore();
     // A warp an item: the tiles that look at one stretch stand together, so
     // that a block's warps read the same keys and values.
     const std::int64_t item = std::int64_t{t.block()} * kWarps + t.warp();
@@ -204,10 +206,12 @@ struct AttentionKernel {
 // A thread a number.
 struct AddStretchesKernel {
   static constexpr const char* kName = "add_stretches";
+  static constexpr bool kAwaits = true;
   Attended attended;
   Matrix<float> y;
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
+    t.AwaitLaunchBefore();
     const std::int64_t i = std::int64_t{t.block()} * t.threads() + t.index();
     const auto row = static_cast<int>(i / y.columns);
     const auto column = static_cast<int>(i % y.columns);

@@ -15,6 +15,7 @@ namespace {
 
 struct ActivateKernel {
   static constexpr const char* kName = "activate";
+  static constexpr bool kAwaits = true;
   bool gelu;
   Matrix<const float> x;
   Matrix<const float> up;
@@ -22,6 +23,7 @@ struct ActivateKernel {
   bool add;
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
+    t.AwaitLaunchBefore();
     const auto [row, column] = PlaceOf(t, x.columns);
     if (row >= x.rows) return;
     float value = Activated(gelu, x.Read(row, column));
@@ -32,11 +34,13 @@ struct ActivateKernel {
 
 struct CopyKernel {
   static constexpr const char* kName = "copy";
+  static constexpr bool kAwaits = true;
   Matrix<const float> x;
   Matrix<float> y;
   Global<const std::int32_t> rows;
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
+    t.AwaitLaunchBefore();
     const auto [row, column] = PlaceOf(t, y.columns);
     if (row >= y.rows) return;
     const int from = rows.empty() ? row : rows.Read(row);

@@ -12,12 +12,14 @@ namespace {
 
 struct EmbedKernel {
   static constexpr const char* kName = "embed";
+  static constexpr bool kAwaits = true;
   Global<const std::int32_t> ids;
   WeightReader table;
   Matrix<float> y;
   bool add;
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
+    t.AwaitLaunchBefore();
     const auto [row, column] = PlaceOf(t, y.columns);
     if (row >= y.rows) return;
     const float number = table.Read(ids.Read(row), column);

@@ -16,6 +16,7 @@ namespace {
 // A thread two numbers of a key and of a value.
 struct StoreKvKernel {
   static constexpr const char* kName = "store_kv";
+  static constexpr bool kAwaits = true;
   Matrix<const float> keys;
   Matrix<const float> values;
   KvCacheOf<std::uint32_t> cache;
@@ -23,6 +24,7 @@ struct StoreKvKernel {
   Global<const std::int32_t> length;
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
+    t.AwaitLaunchBefore();
     const int words = cache.width / 2;
     std::int64_t i = ThingOf(t);
     const auto word = static_cast<int>(i % words);

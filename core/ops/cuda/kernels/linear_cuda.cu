@@ -50,6 +50,7 @@ BANYAN_DEVICE int FirstTile(int split, int tiles) {
 template <typename Product, int kGroups, int kTiles>
 struct LinearKernel {
   static constexpr const char* kName = Product::kName;
+  static constexpr bool kAwaits = true;
   static constexpr int kMostThreads = kThreads;
   // The tiles of columns of a stage, for every row of weight and x. Two
   // stages and more are on their way while one is multiplied.
@@ -85,8 +86,8 @@ struct LinearKernel {
     int begin, end;   // the warp's tiles of columns
   };
 
-  BANYAN_DEVICE void Ask(const Thread& t, const Ring& ring, const Place& place,
-                         int stage) const {
+  BANYAN_DEVICE void AskWeights(const Thread& t, const Ring& ring,
+                                const Place& place, int stage) const {
     const int at = stage % kStages * kAhead * kTileWords;
     BANYAN_UNROLL for (int k = 0; k < kAhead; ++k) {
       const int tile = place.begin + stage * kAhead + k;
@@ -96,6 +97,15 @@ struct LinearKernel {
           Product::AskWeight(t, ring, at + WeightAt(k, r), weight,
                              weight.Tile(place.first_tile + r, tile));
       }
+    }
+  }
+  // Those of a stage, whose weights have been asked for.
+  BANYAN_DEVICE void AskRows(const Thread& t, const Ring& ring,
+                             const Place& place, int stage) const {
+    const int at = stage % kStages * kAhead * kTileWords;
+    BANYAN_UNROLL for (int k = 0; k < kAhead; ++k) {
+      const int tile = place.begin + stage * kAhead + k;
+      if (tile >= place.end) break;
       BANYAN_UNROLL for (int g = 0; g < kGroups; ++g) Product::AskRows(
           t, ring, at + RowsAt(k, g), source, place.first_group + g, tile);
     }
@@ -211,8 +221,13 @@ struct LinearKernel {
     const Ring ring = {
         t.SharedArray<std::uint32_t>(t.warp() * kRingWords * 4, kRingWords),
         t.SharedArray<float>(t.warp() * kRingWords * 4, kRingWords)};
+    // No launch writes weights: they are on their way while the launch before
+    // this one still makes the rows.
     BANYAN_UNROLL for (int stage = 0; stage < kStages - 1; ++stage)
-        Ask(t, ring, place, stage);
+        AskWeights(t, ring, place, stage);
+    t.AwaitLaunchBefore();
+    BANYAN_UNROLL for (int stage = 0; stage < kStages - 1; ++stage)
+        AskRows(t, ring, place, stage);
     float scales[kGroups] = {};
     ReadScales(t, place, scales);
     Sums sums = {};
@@ -221,7 +236,8 @@ struct LinearKernel {
       t.WaitCopies<kStages - 2>();
       // For all lanes, which have read the stage before too.
       if constexpr (Product::kShared) t.SyncWarp();
-      Ask(t, ring, place, stage + kStages - 1);
+      AskWeights(t, ring, place, stage + kStages - 1);
+      AskRows(t, ring, place, stage + kStages - 1);
       Add(t, ring, place, stage, scales, sums);
     }
     Store(t, place, sums);
@@ -231,6 +247,7 @@ struct LinearKernel {
 // A block has 16 rows of the weight and 8 of x.
 struct LinearF32Kernel {
   static constexpr const char* kName = "linear_f32";
+  static constexpr bool kAwaits = true;
   static constexpr int kRows = 8;
   WeightReader weight;
   Matrix<const float> x;
@@ -239,6 +256,7 @@ struct LinearF32Kernel {
   bool add;
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
+    t.AwaitLaunchBefore();
     constexpr int kParts = kSplits * 2;
     const int row_tile = t.block() % weight.row_tiles();
     const int first_row = t.block() / weight.row_tiles() * kRows;

@@ -12,10 +12,12 @@ namespace {
 
 struct NormKernel {
   static constexpr const char* kName = "norm";
+  static constexpr bool kAwaits = true;
   NormedRows rows;
   Matrix<float> y;
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
+    t.AwaitLaunchBefore();
     const int row = t.block();
     const NormedRows::Size size = rows.SizeOf(t, row);
     for (int i = t.index(); i < rows.x.columns; i += kNormThreads)
@@ -26,10 +28,12 @@ struct NormKernel {
 // A thread a sum.
 struct SquaresKernel {
   static constexpr const char* kName = "squares";
+  static constexpr bool kAwaits = true;
   Matrix<const float> x;
   Matrix<float> squares;
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
+    t.AwaitLaunchBefore();
     const auto [row, tile] = PlaceOf(t, squares.columns);
     if (row < x.rows)
       squares.Write(row, tile, SquaresOf(tile, x.columns, [&](int column) {

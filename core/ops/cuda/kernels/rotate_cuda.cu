@@ -85,9 +85,11 @@ struct Turned {
 
 struct RotateKernel {
   static constexpr const char* kName = "rotate";
+  static constexpr bool kAwaits = true;
   Turned turned;
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
+    t.AwaitLaunchBefore();
     const int item = t.block() * kWarps + t.warp();
     if (item >= turned.x.rows * turned.heads()) return;  // a whole warp
     turned.Turn(t, item / turned.heads(), item % turned.heads());
@@ -98,12 +100,14 @@ struct RotateKernel {
 // the cache, values go there. Half a head is an even number of numbers.
 struct RotateStoreKernel {
   static constexpr const char* kName = "rotate_store";
+  static constexpr bool kAwaits = true;
   Turned queries;
   Turned keys;
   Matrix<const float> values;
   StoredRows store;
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
+    t.AwaitLaunchBefore();
     const int heads = queries.heads() + 2 * store.kv_heads();
     const int item = t.block() * kWarps + t.warp();
     if (item >= queries.x.rows * heads) return;
