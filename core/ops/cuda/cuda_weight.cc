@@ -1,16 +1,21 @@
 #include "core/ops/cuda/cuda_weight.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "core/base/bytes.h"
 #include "core/base/common.h"
 #include "core/base/weight_format.h"
 #include "core/device/buffer.h"
 #include "core/device/cuda/device.h"
+#include "core/device/thread_pool.h"
 #include "core/ops/cuda/cuda_buffer.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
 #include "core/ops/cuda/pack_weight.h"
@@ -18,6 +23,17 @@
 #include "core/ops/weight.h"
 
 namespace banyan {
+namespace {
+
+// Numbers of a matrix that are read before they are packed: 16 MB.
+constexpr std::size_t kReadNumbers = std::size_t{4} << 20;
+
+int Threads() {
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1,
+                    16);
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Weight>> PackTiles(
     const std::shared_ptr<CudaDevice>& device, WeightFormat format, int rows,
@@ -41,21 +57,43 @@ absl::StatusOr<std::unique_ptr<Weight>> PackTiles(
                             device->Allocate(tiles * scales, "weights"));
     factors = std::make_unique<CudaBuffer>(device, weight.scales);
   }
-  TileRow tile_row;
-  for (std::size_t tile = 0; tile < tiles; ++tile) {
-    BANYAN_RETURN_IF_ERROR(PackTileRow(format,
-                                       static_cast<int>(tile) * kTileRows,
-                                       order, columns, source, tile_row));
-    BANYAN_RETURN_IF_ERROR(copy(
-        absl::MakeConstSpan(
-            reinterpret_cast<const std::byte*>(tile_row.numbers.data()), words),
-        weight.numbers.Part(tile * words, words)));
-    if (scales > 0)
+  // Rows are read in order by this thread, some at a time, and packed by all.
+  const auto row = static_cast<std::size_t>(columns);
+  const std::size_t at_once =
+      std::clamp<std::size_t>(kReadNumbers / (row * kTileRows), 1, tiles);
+  std::vector<float> read(at_once * kTileRows * row);
+  std::vector<TileRow> packed(at_once);
+  std::vector<absl::Status> told(at_once);
+  std::optional<ThreadPool> pool;
+  if (tiles > at_once) pool.emplace(Threads());
+  for (std::size_t first = 0; first < tiles; first += at_once) {
+    const std::size_t now = std::min(at_once, tiles - first);
+    const int first_row = static_cast<int>(first) * kTileRows;
+    const int rows_now =
+        std::min(static_cast<int>(now) * kTileRows, order.stored() - first_row);
+    BANYAN_RETURN_IF_ERROR(
+        ReadStored(order, first_row, rows_now, columns, source, read.data()));
+    const auto pack = [&](int i) {
+      const auto at = static_cast<std::size_t>(i);
+      told[at] =
+          PackTileRow(format, std::min(kTileRows, rows_now - i * kTileRows),
+                      columns, read.data() + at * kTileRows * row, packed[at]);
+    };
+    if (pool.has_value()) {
+      pool->Run(static_cast<int>(now), pack);
+    } else {
+      for (std::size_t i = 0; i < now; ++i) pack(static_cast<int>(i));
+    }
+    for (std::size_t i = 0; i < now; ++i) {
+      BANYAN_RETURN_IF_ERROR(told[i]);
       BANYAN_RETURN_IF_ERROR(
-          copy(absl::MakeConstSpan(
-                   reinterpret_cast<const std::byte*>(tile_row.scales.data()),
-                   scales),
-               weight.scales.Part(tile * scales, scales)));
+          copy(AsBytes(packed[i].numbers),
+               weight.numbers.Part((first + i) * words, words)));
+      if (scales > 0)
+        BANYAN_RETURN_IF_ERROR(
+            copy(AsBytes(packed[i].scales),
+                 weight.scales.Part((first + i) * scales, scales)));
+    }
   }
   return std::make_unique<CudaWeight>(weight, std::move(numbers),
                                       std::move(factors));

@@ -24,10 +24,14 @@ struct TileRow {
   std::vector<std::uint32_t> scales;
 };
 
-// Rows [first, first + 16) of a matrix as `order` has them stored; those that
-// are none are 0. Fails as `source` does.
-absl::Status PackTileRow(WeightFormat format, int first, const RowOrder& order,
-                         int columns, WeightRows source, TileRow& out);
+// Reads the rows that `order` has stored from `first` on, `count` of them;
+// those that are none are 0. Fails as `source` does.
+absl::Status ReadStored(const RowOrder& order, int first, int count,
+                        int columns, WeightRows source, float* out);
+
+// Packs at most 16 rows, which stand one after the other.
+absl::Status PackTileRow(WeightFormat format, int rows, int columns,
+                         const float* numbers, TileRow& out);
 
 }  // namespace banyan
 
