@@ -34,10 +34,11 @@ struct SquaresKernel {
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
     t.AwaitLaunchBefore();
-    const auto [row, tile] = PlaceOf(t, squares.columns);
-    if (row < x.rows)
-      squares.Write(row, tile, SquaresOf(tile, x.columns, [&](int column) {
-                      return x.Read(row, column);
+    const Place at = PlaceOf(t, squares.columns);
+    if (at.row < x.rows)
+      squares.Write(at.row, at.column,
+                    SquaresOf(at.column, x.columns, [&](int column) {
+                      return x.Read(at.row, column);
                     }));
   }
 };
