@@ -4,6 +4,7 @@
 #include <memory>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "core/base/check.h"
 #include "core/base/common.h"
@@ -21,16 +22,16 @@
 namespace banyan {
 namespace {
 
-// Of a pass of a model of this family.
+// Of a pass of a model of this family, with this many rows of each sequence.
 int Launches(const std::string& family, WeightFormat format, int layers,
-             int rows) {
+             int rows, int sequences = 1) {
   const auto folder = MakeRandomModel(family, layers);
   const auto device = std::make_shared<HostDevice>(HostDeviceOptions());
   auto backend =
       CudaBackend::Create(device, on_host::kOpKernels, "emulated_gpu");
   Check(backend.ok(), backend.status().message());
   const auto model = LoadModel(folder->path(), *std::move(backend), format);
-  const auto session = model->NewSession();
+  std::vector<std::unique_ptr<Session>> sessions;
   TokenBatch batch;
   for (int row = 0; row < rows; ++row) batch.Add(row % 7, row, row - 1);
   const auto count = [&] {
@@ -40,8 +41,13 @@ int Launches(const std::string& family, WeightFormat format, int layers,
       launches += traffic.launches;
     return launches;
   };
+  std::vector<ScoreRequest> requests;
+  for (int i = 0; i < sequences; ++i) {
+    sessions.push_back(model->NewSession());
+    requests.push_back({.session = sessions.back().get(), .batch = &batch});
+  }
   const int before = count();
-  Check(ScoreOne(*model, *session, batch).ok(), "the batch is scored");
+  Check(model->Score(requests).ok(), "the batch is scored");
   return count() - before;
 }
 
@@ -62,6 +68,15 @@ TEST_P(LayerLaunches, AreFew) {
               of.launches)
         << rows << " rows";
   }
+}
+
+// Four sequences take the launches of one.
+TEST(LayerLaunchesOfABatch, AreNotMore) {
+  for (const char* family : {"mistral", "qwen2", "qwen3"})
+    EXPECT_EQ(Launches(family, WeightFormat::kBf16, 3, 2, 4) -
+                  Launches(family, WeightFormat::kBf16, 2, 2, 4),
+              std::string(family) == "qwen3" ? 7 : 6)
+        << family;
 }
 
 // With q8 weights another launch packs what a product reads; heads' norms take

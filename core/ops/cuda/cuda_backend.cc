@@ -388,12 +388,11 @@ absl::Status CudaBackend::MultiplyAttended(const AttentionArgs& attention,
   // The product's scratch follows: both are read at once.
   const LinearLaunch shape = {.x = linear.x,
                               .weight = WeightOf(*linear.weight)};
-  const std::size_t partials =
-      (kernels_.attention_scratch(without) + 255) / 256 * 256;
+  const std::size_t partials = kernels_.attention_scratch({&without, 1});
   BANYAN_ASSIGN_OR_RETURN(const DeviceSpan both,
                           Scratch(partials + kernels_.linear_scratch(shape)));
-  const DeviceSpan scratch = both.Part(0, kernels_.attention_scratch(without));
-  kernels_.attention(*device_, without, scratch);
+  const DeviceSpan scratch = both.Part(0, partials);
+  kernels_.attention(*device_, {&without, 1}, scratch);
   LinearLaunch product = {
       .x = shape.x,
       .weight = shape.weight,

@@ -1,4 +1,5 @@
 // What a CudaBackend does with caches.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -86,10 +87,13 @@ absl::Status CudaBackend::MoveKv(const MoveKvArgs& args) {
 
 absl::Status CudaBackend::Attention(absl::Span<const AttentionArgs> sequences) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  for (const AttentionArgs& args : sequences) {
+  while (!sequences.empty()) {
+    const auto some = sequences.first(
+        std::min<std::size_t>(sequences.size(), kMostSequences));
     BANYAN_ASSIGN_OR_RETURN(const DeviceSpan scratch,
-                            Scratch(kernels_.attention_scratch(args)));
-    kernels_.attention(*device_, args, scratch);
+                            Scratch(kernels_.attention_scratch(some)));
+    kernels_.attention(*device_, some, scratch);
+    sequences.remove_prefix(some.size());
   }
   return absl::OkStatus();
 }

@@ -32,20 +32,36 @@ namespace {
 constexpr int kWarps = 4;
 constexpr int kQueries = kQueriesOfAWarp;
 
+// The rows of one sequence.
 template <int kWidth>
-struct AttentionKernel {
-  static constexpr const char* kName = "attention";
-  static constexpr bool kAwaits = true;
-  static constexpr int kMostThreads = kWarps * 32;
+struct Attending {
   static constexpr int kOutputs = kWidth / 8;  // fragments of a sum of values
+  Attending() = default;
+  Attending(CudaDevice& device, const AttentionArgs& args, DeviceSpan scratch)
+      : of(args),
+        queries(device, args.queries),
+        prefix(device, *args.prefix),
+        pending(device, *args.pending),
+        first_committed(args.committed),
+        first_pending_slot(args.pending_slot),
+        live(device, LiveOf(args.length)),
+        window(args.window),
+        ancestors(device, args),
+        partials(device, scratch) {}
+
+  int blocks() const {
+    const int items = prefix.kv_heads * of.tiles * of.stretches;
+    return (items + kWarps - 1) / kWarps;
+  }
+
   Stretches of;
   Matrix<const float> queries;
   KvCacheOf<const std::uint32_t> prefix;
   KvCacheOf<const std::uint32_t> pending;
-  int first_committed;
-  int first_pending_slot;
+  int first_committed = 0;
+  int first_pending_slot = 0;
   Global<const std::int32_t> live;  // to be added to both
-  int window;
+  int window = 0;
   Ancestors ancestors;
   Global<float> partials;
 
@@ -145,11 +161,11 @@ struct AttentionKernel {
     }
   }
 
-  BANYAN_DEVICE void operator()(const Thread& t) const {
-    t.AwaitLaunchBefore();
+  // Block number `block` of the sequence's.
+  BANYAN_DEVICE void Run(const Thread& t, int block) const {
     // A warp an item: the tiles that look at one stretch stand together, so
     // that a block's warps read the same keys and values.
-    const std::int64_t item = std::int64_t{t.block()} * kWarps + t.warp();
+    const std::int64_t item = std::int64_t{block} * kWarps + t.warp();
     const auto tile = static_cast<int>(item % of.tiles);
     const auto stretch = static_cast<int>(item / of.tiles % of.stretches);
     const auto kv_head = static_cast<int>(item / of.tiles / of.stretches);
@@ -203,59 +219,97 @@ struct AttentionKernel {
   }
 };
 
-// A thread a number.
-struct AddStretchesKernel {
-  static constexpr const char* kName = "add_stretches";
+template <int kWidth>
+struct AttentionKernel {
+  static constexpr const char* kName = "attention";
   static constexpr bool kAwaits = true;
-  Attended attended;
-  Matrix<float> y;
+  static constexpr int kMostThreads = kWarps * 32;
+  Attending<kWidth> sequences[kMostSequences];
+  int first_block[kMostSequences];
+  int count;
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
     t.AwaitLaunchBefore();
-    const std::int64_t i = std::int64_t{t.block()} * t.threads() + t.index();
-    const auto row = static_cast<int>(i / y.columns);
-    const auto column = static_cast<int>(i % y.columns);
-    if (row < y.rows) y.Write(row, column, attended.Value(row, column));
+    int own = count - 1;
+    while (t.block() < first_block[own]) --own;
+    sequences[own].Run(t, t.block() - first_block[own]);
   }
 };
 
+// A thread a number, rows of a sequence after those of the one before.
+struct AddStretchesKernel {
+  static constexpr const char* kName = "add_stretches";
+  static constexpr bool kAwaits = true;
+  struct Sequence {
+    Attended attended;
+    Matrix<float> y;
+    int first_row = 0;
+  };
+  Sequence sequences[kMostSequences];
+  int count;
+  int columns;
+
+  BANYAN_DEVICE void operator()(const Thread& t) const {
+    t.AwaitLaunchBefore();
+    const Place at = PlaceOf(t, columns);
+    int own = count - 1;
+    while (at.row < sequences[own].first_row) --own;
+    const Sequence& sequence = sequences[own];
+    const int row = at.row - sequence.first_row;
+    if (row < sequence.y.rows)
+      sequence.y.Write(row, at.column, sequence.attended.Value(row, at.column));
+  }
+};
+
+// Each sequence's part of the scratch.
+std::size_t ScratchOf(const AttentionArgs& args) {
+  return (Stretches(args).Partials() * sizeof(float) + 255) / 256 * 256;
+}
+
 template <int kWidth>
-void LaunchWidth(CudaDevice& device, const AttentionArgs& args,
+void LaunchWidth(CudaDevice& device, absl::Span<const AttentionArgs> all,
                  DeviceSpan scratch) {
-  const Stretches of(args);
-  const int items = args.prefix->kv_heads * of.tiles * of.stretches;
-  Launch(device,
-         {.blocks = (items + kWarps - 1) / kWarps, .threads = kWarps * 32},
-         AttentionKernel<kWidth>{of,
-                                 {device, args.queries},
-                                 {device, *args.prefix},
-                                 {device, *args.pending},
-                                 args.committed,
-                                 args.pending_slot,
-                                 {device, LiveOf(args.length)},
-                                 args.window,
-                                 {device, args},
-                                 {device, scratch}});
+  AttentionKernel<kWidth> kernel = {};
+  int blocks = 0;
+  std::size_t used = 0;
+  for (const AttentionArgs& args : all) {
+    Attending<kWidth> sequence(device, args,
+                               scratch.Part(used, ScratchOf(args)));
+    kernel.first_block[kernel.count] = blocks;
+    blocks += sequence.blocks();
+    used += ScratchOf(args);
+    kernel.sequences[kernel.count++] = sequence;
+  }
+  if (blocks > 0)
+    Launch(device, {.blocks = blocks, .threads = kWarps * 32}, kernel);
 }
 
 }  // namespace
 
-std::size_t AttentionScratch(const AttentionArgs& args) {
-  return Stretches(args).Partials() * sizeof(float);
+std::size_t AttentionScratch(absl::Span<const AttentionArgs> all) {
+  std::size_t bytes = 0;
+  for (const AttentionArgs& args : all) bytes += ScratchOf(args);
+  return bytes;
 }
 
-void LaunchAttention(CudaDevice& device, const AttentionArgs& args,
+void LaunchAttention(CudaDevice& device, absl::Span<const AttentionArgs> all,
                      DeviceSpan scratch) {
-  if (args.queries.rows == 0) return;
-  AtKvWidth(args.prefix->head_dim,
-            [&]<int kWidth>() { LaunchWidth<kWidth>(device, args, scratch); });
-  if (args.y.rows == 0) return;  // whoever reads them adds them up
-  constexpr int kThreads = 128;
-  const std::int64_t numbers = std::int64_t{args.y.rows} * args.y.columns;
-  Launch(device,
-         {.blocks = static_cast<int>((numbers + kThreads - 1) / kThreads),
-          .threads = kThreads},
-         AddStretchesKernel{{device, args, scratch}, {device, args.y}});
+  AtKvWidth(all.front().prefix->head_dim,
+            [&]<int kWidth>() { LaunchWidth<kWidth>(device, all, scratch); });
+  AddStretchesKernel kernel = {};
+  kernel.columns = all.front().y.columns;
+  int rows = 0;
+  std::size_t used = 0;
+  for (const AttentionArgs& args : all) {
+    kernel.sequences[kernel.count++] = {
+        {device, args, scratch.Part(used, ScratchOf(args))},
+        {device, args.y},
+        rows};
+    rows += args.y.rows;
+    used += ScratchOf(args);
+  }
+  if (rows == 0) return;  // whoever reads them adds them up
+  Launch(device, ForEach(std::int64_t{rows} * kernel.columns), kernel);
 }
 
 }  // namespace banyan::BANYAN_MAKER

@@ -21,7 +21,7 @@ void LaunchEmbed(CudaDevice& device, const EmbedLaunch& launch);
 void LaunchLinear(CudaDevice& device, const LinearLaunch& launch);
 void LaunchStoreKv(CudaDevice& device, const StoreKvArgs& args);
 void LaunchMoveKv(CudaDevice& device, const MoveKvLaunch& launch);
-void LaunchAttention(CudaDevice& device, const AttentionArgs& args,
+void LaunchAttention(CudaDevice& device, absl::Span<const AttentionArgs> all,
                      DeviceSpan scratch);
 void LaunchAttentionMass(CudaDevice& device, const AttentionMassArgs& args,
                          DeviceSpan scratch);
@@ -32,7 +32,7 @@ void LaunchReadAll(CudaDevice& device, const ReadAllLaunch& launch);
 void LaunchMultiplyAll(CudaDevice& device, const MultiplyAllLaunch& launch);
 double OperationsOfMultiplyAll(const MultiplyAllLaunch& launch);
 std::size_t LinearScratch(const LinearLaunch& launch);
-std::size_t AttentionScratch(const AttentionArgs& args);
+std::size_t AttentionScratch(absl::Span<const AttentionArgs> all);
 std::size_t AttentionMassScratch(const AttentionMassArgs& args);
 
 }  // namespace banyan::BANYAN_MAKER

@@ -161,14 +161,19 @@ struct LinearKernel {
     // By split, then by group of rows of x, as fragments.
     const Shared<float> shared =
         t.SharedArray<float>(0, kSplits * kGroups * 128);
-    BANYAN_UNROLL for (int r = 0; r < kTiles; ++r) {
+    BANYAN_ROLL for (int r = 0; r < kTiles; ++r) {
       t.Sync();  // what stood there has been read
-      BANYAN_UNROLL for (int g = 0; g < kGroups; ++g)
-          shared.template WritePack<4>(
-              (t.warp() * kGroups + g) * 128 + t.lane() * 4,
-              {{sums[r][g][0], sums[r][g][1], sums[r][g][2], sums[r][g][3]}});
+      // Registers have no number: each tile's are named where they are read.
+      BANYAN_UNROLL for (int own = 0; own < kTiles; ++own) {
+        if (own != r) continue;
+        BANYAN_UNROLL for (int g = 0; g < kGroups; ++g)
+            shared.template WritePack<4>(
+                (t.warp() * kGroups + g) * 128 + t.lane() * 4,
+                {{sums[own][g][0], sums[own][g][1], sums[own][g][2],
+                  sums[own][g][3]}});
+      }
       t.Sync();
-      for (int at = t.index(); at < kGroups * 128; at += kThreads) {
+      BANYAN_ROLL for (int at = t.index(); at < kGroups * 128; at += kThreads) {
         float sum = shared.Read(at);
         for (int split = 1; split < kSplits; ++split)
           sum += shared.Read(split * kGroups * 128 + at);
@@ -176,7 +181,7 @@ struct LinearKernel {
       }
       t.Sync();
       if (place.first_tile + r >= weight.row_tiles()) continue;
-      for (int at = t.index(); at < kGroups * 32; at += kThreads) {
+      BANYAN_ROLL for (int at = t.index(); at < kGroups * 32; at += kThreads) {
         const int row = at / 4;  // of the block's rows of x
         float own[4];
         BANYAN_UNROLL for (int i = 0; i < 4; ++i) own[i] =
@@ -311,8 +316,11 @@ constexpr int kEnoughBlocks = 128;
 template <typename Product, int kGroups>
 void MultiplyTiles(CudaDevice& device, const LinearLaunch& launch) {
   const int blocks = StoredRowsOf(launch.weight) / 16;
-  if (blocks >= 4 * kEnoughBlocks)
-    return Multiply<Product, kGroups, 4>(device, launch);
+  // More registers than there are would be needed for 64 rows of q8.
+  if constexpr (kGroups < 8 || !Product::kShared) {
+    if (blocks >= 4 * kEnoughBlocks)
+      return Multiply<Product, kGroups, 4>(device, launch);
+  }
   if (blocks >= 2 * kEnoughBlocks)
     return Multiply<Product, kGroups, 2>(device, launch);
   return Multiply<Product, kGroups, 1>(device, launch);

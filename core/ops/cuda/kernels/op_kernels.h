@@ -135,15 +135,15 @@ struct OpKernels {
   void (*linear)(CudaDevice& device, const LinearLaunch& launch);
   void (*store_kv)(CudaDevice& device, const StoreKvArgs& args);
   void (*move_kv)(CudaDevice& device, const MoveKvLaunch& launch);
-  // Takes attention_scratch(args) bytes. Without y the next product reads the
-  // rows (LinearSource).
-  void (*attention)(CudaDevice& device, const AttentionArgs& args,
+  // Of one to kMostSequences sequences. Takes attention_scratch(all) bytes.
+  // Without y the next product reads the rows (LinearSource).
+  void (*attention)(CudaDevice& device, absl::Span<const AttentionArgs> all,
                     DeviceSpan scratch);
   // Takes attention_mass_scratch(args) bytes.
   void (*attention_mass)(CudaDevice& device, const AttentionMassArgs& args,
                          DeviceSpan scratch);
   std::size_t (*linear_scratch)(const LinearLaunch& launch);
-  std::size_t (*attention_scratch)(const AttentionArgs& args);
+  std::size_t (*attention_scratch)(absl::Span<const AttentionArgs> all);
   std::size_t (*attention_mass_scratch)(const AttentionMassArgs& args);
   void (*norm)(CudaDevice& device, const NormArgs& args);
   void (*squares)(CudaDevice& device, const SquaresLaunch& launch);
