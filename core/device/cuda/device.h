@@ -21,7 +21,9 @@ namespace banyan {
 struct CudaDeviceFacts {
   std::string name;
   std::size_t memory_bytes = 0;  // that allocations may take, in all
-  GpuFacts gpu;                  // of the host device none
+  // Of memory that the threads of a block share, at most.
+  int block_shared_bytes = LaunchShape::kMostSharedBytes;
+  GpuFacts gpu;  // of the host device none
 };
 
 // What was captured, to be done again: the same calls with the same arguments.

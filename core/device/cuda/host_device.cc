@@ -38,7 +38,9 @@ struct HostDevice::Graph : CudaGraph {
 };
 
 HostDevice::HostDevice(const HostDeviceOptions& options)
-    : facts_({.name = "emulated_gpu", .memory_bytes = options.memory_bytes}),
+    : facts_({.name = "emulated_gpu",
+              .memory_bytes = options.memory_bytes,
+              .block_shared_bytes = options.block_shared_bytes}),
       block_(options.seed),
       core_(options.core),
       most_launches_(options.launches) {}
@@ -231,14 +233,14 @@ void HostDevice::Launch(absl::string_view kernel, LaunchShape shape,
          if (shape.blocks < 1 || shape.threads < 32 ||
              shape.threads % 32 != 0 ||
              shape.threads > LaunchShape::kMostThreads ||
-             shape.shared_bytes > LaunchShape::kMostSharedBytes)
+             shape.shared_bytes > facts_.block_shared_bytes)
            return absl::InternalError(absl::StrCat(
                "kernel ", name, ": launched as ", shape.blocks, " blocks of ",
                shape.threads, " threads with ", shape.shared_bytes,
                " bytes of shared memory; there are blocks of whole warps, of "
                "at most ",
                LaunchShape::kMostThreads, " threads with ",
-               LaunchShape::kMostSharedBytes, " bytes"));
+               facts_.block_shared_bytes, " bytes"));
          if (most_launches_ >= 0 && launches_ >= most_launches_)
            return absl::InternalError(absl::StrCat(
                facts_.name, ": kernel ", name, ": the device is lost, as was ",

@@ -34,6 +34,7 @@ namespace banyan {
 struct HostDeviceOptions {
   std::uint64_t seed = 0;  // of the threads' order
   std::size_t memory_bytes = std::size_t{64} << 30;
+  int block_shared_bytes = LaunchShape::kMostSharedBytes;
   // How its tensor cores add.
   TensorCore core = {};
   // After `launches` launches the device is lost, as a GPU may be; -1: never.

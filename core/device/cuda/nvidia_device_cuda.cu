@@ -362,8 +362,11 @@ absl::StatusOr<std::shared_ptr<CudaDevice>> OpenNvidiaDevice() {
       ErrorOf(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
               absl::StrCat(gpu.name, ": a stream")));
   return std::make_shared<NvidiaDevice>(
-      CudaDeviceFacts{
-          .name = gpu.name, .memory_bytes = gpu.memory_bytes, .gpu = gpu},
+      CudaDeviceFacts{.name = gpu.name,
+                      .memory_bytes = gpu.memory_bytes,
+                      .block_shared_bytes =
+                          static_cast<int>(properties.sharedMemPerBlockOptin),
+                      .gpu = gpu},
       stream, pool);
 }
 

@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -196,12 +197,16 @@ void Launch(CudaDevice& device, LaunchShape shape, const Kernel& kernel) {
   const NvidiaStream stream(device);
   if constexpr (requires { Kernel::kAwaits; })
     shape.early = Kernel::kAwaits && device.early();
-  if (shape.shared_bytes > 48 << 10)
+  // Asked for once, and not at every launch.
+  static std::atomic<int> allowed = 48 << 10;
+  if (shape.shared_bytes > allowed) {
     stream.Check(
         cudaFuncSetAttribute(Entry<Kernel>(),
                              cudaFuncAttributeMaxDynamicSharedMemorySize,
                              shape.shared_bytes),
         Kernel::kName);
+    allowed = shape.shared_bytes;
+  }
   cudaLaunchAttribute early = {};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;

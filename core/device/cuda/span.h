@@ -22,8 +22,10 @@ struct DeviceSpan {
 // threads of a block share `shared_bytes` of memory.
 struct LaunchShape {
   static constexpr int kMostThreads = 1024;
-  // What a block of the smallest GPU meant here has, of architecture 8.0.
+  // What a block of capability 8.0 has, and of the smallest GPU meant
+  // here, 8.6.
   static constexpr int kMostSharedBytes = 163 << 10;
+  static constexpr int kLeastSharedBytes = 99 << 10;
 
   int blocks = 1;
   int threads = 32;

@@ -2,15 +2,22 @@
 // backend.
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/base/common.h"
+#include "core/device/cuda/host_device.h"
+#include "core/device/cuda/span.h"
 #include "core/ops/backend.h"
+#include "core/ops/cuda/cuda_backend.h"
+#include "core/ops/cuda/kernels/op_kernels.h"
 #include "core/ops/op_args.h"
 #include "core/ops/weight.h"
 #include "tests/core/ops/twins.h"
 #include "tests/support/dice.h"
+#include "tests/support/host_part.h"
 
 namespace banyan {
 namespace {
@@ -213,6 +220,45 @@ TEST(ProductEnd, StoresForManySequences) {
     EXPECT_TRUE(SameBits(Stored(*backend, test, paired, x, bias, true),
                          Stored(*backend, test, plain, x, bias, false)))
         << backend->description();
+}
+
+Numbers Product(WeightFormat format, const Numbers& weight, const Numbers& x,
+                int block_shared_bytes) {
+  auto backend = CudaBackend::Create(
+      std::make_shared<HostDevice>(
+          HostDeviceOptions{.block_shared_bytes = block_shared_bytes}),
+      on_host::kOpKernels, "emulated_gpu");
+  Check(backend.ok(), backend.status().message());
+  Everywhere everywhere(format, weight);
+  Desk desk(**backend);
+  const Tensor y = desk.Room(x.rows, weight.rows);
+  ExpectOk((*backend)->Linear({.x = desk.Put(x),
+                               .weight = everywhere.On(**backend),
+                               .bias = {},
+                               .y = y}));
+  return desk.Take(y);
+}
+
+// A smaller GPU has shorter rings, and computes the same.
+TEST(ProductRing, FitsTheSmallestGpu) {
+  Dice dice(25);
+  struct Shape {
+    int rows, outputs;
+  };
+  for (WeightFormat format : {WeightFormat::kBf16, WeightFormat::kQ8})
+    for (const Shape& shape :
+         {Shape{1, 48}, Shape{9, 48}, Shape{17, 48}, Shape{33, 48},
+          Shape{33, 4096}, Shape{17, 8192}}) {
+      if (kHostInPart && shape.outputs > 48) continue;
+      // Several stages a warp.
+      const Numbers weight =
+          SoftNumbers(shape.outputs, shape.outputs > 48 ? 40 : 1536, 1, dice);
+      const Numbers x = SoftNumbers(shape.rows, weight.columns, 2, dice);
+      EXPECT_TRUE(
+          SameBits(Product(format, weight, x, LaunchShape::kLeastSharedBytes),
+                   Product(format, weight, x, LaunchShape::kMostSharedBytes)))
+          << shape.rows << " rows, " << shape.outputs << " outputs";
+    }
 }
 
 }  // namespace

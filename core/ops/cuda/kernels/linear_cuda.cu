@@ -57,19 +57,28 @@ struct LinearKernel {
   static constexpr int kAhead = kGroups <= 2            ? 4
                                 : kGroups * kTiles <= 4 ? 2
                                                         : 1;
-  static constexpr int kStages = kAhead > 1 || kTiles > 2 ? 3 : 4;
+  static constexpr int kMostStages = kAhead > 1 || kTiles > 2 ? 3 : 4;
   static constexpr int kTileWords =
       kTiles * Product::kWeightWords + kGroups * Product::kRowsWords;
-  static constexpr int kRingWords = kStages * kAhead * kTileWords;
-  static constexpr int kScales = kSplits * kRingWords * 4;  // their first byte
-  static constexpr int kSharedBytes =
-      kScales + kGroups * 8 * static_cast<int>(sizeof(float));
-  static_assert(kSplits * kRingWords >= kSplits * kGroups * 128);
-  static_assert(kSharedBytes <= LaunchShape::kMostSharedBytes);
+  static constexpr int kStageWords = kAhead * kTileWords;
+  // Of the block's memory: of a stage of all warps, and of the rows' scales.
+  static constexpr int kStageBytes = kSplits * kStageWords * 4;
+  static constexpr int kScaleBytes =
+      kGroups * 8 * static_cast<int>(sizeof(float));
+  static_assert(2 * kStageBytes >= kSplits * kGroups * 128 * 4);
+  static_assert(2 * kStageBytes + kScaleBytes <=
+                LaunchShape::kLeastSharedBytes);
+
+  // As many stages as a block has room for, two at least.
+  static int StagesOf(int shared_bytes) {
+    const int room = (shared_bytes - kScaleBytes) / kStageBytes;
+    return room < kMostStages ? room : kMostStages;
+  }
 
   WeightReader weight;
   typename Product::Source source;
   ProductEnd to;
+  int stages = kMostStages;
 
   BANYAN_DEVICE static int WeightAt(int k, int r) {
     return k * kTileWords + r * Product::kWeightWords;
@@ -88,7 +97,7 @@ struct LinearKernel {
 
   BANYAN_DEVICE void AskWeights(const Thread& t, const Ring& ring,
                                 const Place& place, int stage) const {
-    const int at = stage % kStages * kAhead * kTileWords;
+    const int at = stage % stages * kStageWords;
     BANYAN_UNROLL for (int k = 0; k < kAhead; ++k) {
       const int tile = place.begin + stage * kAhead + k;
       if (tile >= place.end) break;
@@ -102,7 +111,7 @@ struct LinearKernel {
   // Those of a stage, whose weights have been asked for.
   BANYAN_DEVICE void AskRows(const Thread& t, const Ring& ring,
                              const Place& place, int stage) const {
-    const int at = stage % kStages * kAhead * kTileWords;
+    const int at = stage % stages * kStageWords;
     BANYAN_UNROLL for (int k = 0; k < kAhead; ++k) {
       const int tile = place.begin + stage * kAhead + k;
       if (tile >= place.end) break;
@@ -112,12 +121,22 @@ struct LinearKernel {
     t.CommitCopies();
   }
 
+  // For the earliest stage under way.
+  BANYAN_DEVICE void WaitForStage(const Thread& t) const {
+    if (stages == 2)
+      t.template WaitCopies<0>();
+    else if (stages == 3)
+      t.template WaitCopies<1>();
+    else
+      t.template WaitCopies<2>();
+  }
+
   using Sums = std::array<float, 4>[kTiles][kGroups];
 
   BANYAN_DEVICE void Add(const Thread& t, const Ring& ring, const Place& place,
                          int stage, const float (&scales)[kGroups],
                          Sums& sums) const {
-    const int at = stage % kStages * kAhead * kTileWords;
+    const int at = stage % stages * kStageWords;
     BANYAN_UNROLL for (int k = 0; k < kAhead; ++k) {
       const int tile = place.begin + stage * kAhead + k;
       if (tile >= place.end) break;
@@ -141,7 +160,8 @@ struct LinearKernel {
   BANYAN_DEVICE void ReadScales(const Thread& t, const Place& place,
                                 float (&scales)[kGroups]) const {
     if (source.weight.empty()) return;
-    const Shared<float> shared = t.SharedArray<float>(kScales, kGroups * 8);
+    const Shared<float> shared =
+        t.SharedArray<float>(stages * kStageBytes, kGroups * 8);
     const int first = place.first_group * 8;
     for (int i = t.warp(); i < kGroups * 8; i += kSplits) {
       if (first + i >= source.rows()) break;
@@ -223,26 +243,27 @@ struct LinearKernel {
     const Place place = {
         t.block() % across * kTiles, t.block() / across * kGroups,
         FirstTile(t.warp(), tiles), FirstTile(t.warp() + 1, tiles)};
+    const int ring_words = stages * kStageWords;
     const Ring ring = {
-        t.SharedArray<std::uint32_t>(t.warp() * kRingWords * 4, kRingWords),
-        t.SharedArray<float>(t.warp() * kRingWords * 4, kRingWords)};
+        t.SharedArray<std::uint32_t>(t.warp() * ring_words * 4, ring_words),
+        t.SharedArray<float>(t.warp() * ring_words * 4, ring_words)};
     // No launch writes weights: they are on their way while the launch before
     // this one still makes the rows.
-    BANYAN_UNROLL for (int stage = 0; stage < kStages - 1; ++stage)
-        AskWeights(t, ring, place, stage);
+    for (int stage = 0; stage < stages - 1; ++stage)
+      AskWeights(t, ring, place, stage);
     t.AwaitLaunchBefore();
-    BANYAN_UNROLL for (int stage = 0; stage < kStages - 1; ++stage)
-        AskRows(t, ring, place, stage);
+    for (int stage = 0; stage < stages - 1; ++stage)
+      AskRows(t, ring, place, stage);
     float scales[kGroups] = {};
     ReadScales(t, place, scales);
     Sums sums = {};
-    const int stages = (place.end - place.begin + kAhead - 1) / kAhead;
-    BANYAN_ROLL for (int stage = 0; stage < stages; ++stage) {
-      t.WaitCopies<kStages - 2>();
+    const int last = (place.end - place.begin + kAhead - 1) / kAhead;
+    BANYAN_ROLL for (int stage = 0; stage < last; ++stage) {
+      WaitForStage(t);
       // For all lanes, which have read the stage before too.
       if constexpr (Product::kShared) t.SyncWarp();
-      AskWeights(t, ring, place, stage + kStages - 1);
-      AskRows(t, ring, place, stage + kStages - 1);
+      AskWeights(t, ring, place, stage + stages - 1);
+      AskRows(t, ring, place, stage + stages - 1);
       Add(t, ring, place, stage, scales, sums);
     }
     Store(t, place, sums);
@@ -302,11 +323,14 @@ void Multiply(CudaDevice& device, const LinearLaunch& launch) {
   using Kernel = LinearKernel<Product, kGroups, kTiles>;
   const int chunks = (launch.x.rows + kGroups * 8 - 1) / (kGroups * 8);
   constexpr int kRows = kTiles * 16;
-  Launch(device,
-         {.blocks = (StoredRowsOf(launch.weight) + kRows - 1) / kRows * chunks,
-          .threads = kThreads,
-          .shared_bytes = Kernel::kSharedBytes},
-         Kernel{{device, launch.weight}, {device, launch}, {device, launch}});
+  const int stages = Kernel::StagesOf(device.facts().block_shared_bytes);
+  Launch(
+      device,
+      {.blocks = (StoredRowsOf(launch.weight) + kRows - 1) / kRows * chunks,
+       .threads = kThreads,
+       .shared_bytes = stages * Kernel::kStageBytes + Kernel::kScaleBytes},
+      Kernel{
+          {device, launch.weight}, {device, launch}, {device, launch}, stages});
 }
 
 // Many rows of x are read again for every block: so blocks have more rows of
