@@ -185,12 +185,13 @@ struct LinearKernel {
       t.Sync();  // what stood there has been read
       // Registers have no number: each tile's are named where they are read.
       BANYAN_UNROLL for (int own = 0; own < kTiles; ++own) {
-        if (own != r) continue;
-        BANYAN_UNROLL for (int g = 0; g < kGroups; ++g)
-            shared.template WritePack<4>(
-                (t.warp() * kGroups + g) * 128 + t.lane() * 4,
-                {{sums[own][g][0], sums[own][g][1], sums[own][g][2],
-                  sums[own][g][3]}});
+        if (own == r) {
+          BANYAN_UNROLL for (int g = 0; g < kGroups; ++g)
+              shared.template WritePack<4>(
+                  (t.warp() * kGroups + g) * 128 + t.lane() * 4,
+                  {{sums[own][g][0], sums[own][g][1], sums[own][g][2],
+                    sums[own][g][3]}});
+        }
       }
       t.Sync();
       BANYAN_ROLL for (int at = t.index(); at < kGroups * 128; at += kThreads) {
