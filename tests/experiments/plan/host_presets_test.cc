@@ -235,6 +235,7 @@ TEST_P(EveryPresetOnHost, LeavesGreedyTextAsItIsInEveryFormat) {
   const MadeModels models;
   Bench bench(models);
   Tally tally;
+  std::uint64_t wrong = 0;
   for (const char* weights : {"f32", "bf16", "q8"}) {
     const auto plain = bench.Decode(bench.OpenMade("plain", weights));
     bench.rounds = bench.drafted = bench.accepted = 0;
@@ -243,13 +244,15 @@ TEST_P(EveryPresetOnHost, LeavesGreedyTextAsItIsInEveryFormat) {
     tally.Count(CaseResult::kProven, static_cast<int>(texts.size()));
     std::cout << "  " << weights << ": " << bench.rounds << " rounds, "
               << bench.accepted << " of " << bench.drafted << " accepted\n";
-    // Some of it was right, and some was not but where the target drafts for
-    // itself: else nothing was tested.
+    // Some of it was right: else nothing was tested.
     EXPECT_GT(bench.accepted, 0U) << weights;
-    const bool by_itself = absl::StartsWith(GetParam(), "self_") ||
-                           GetParam() == "skip_q8" || GetParam() == "triforce";
-    EXPECT_LT(bench.accepted, bench.drafted + (by_itself ? 1 : 0)) << weights;
+    wrong += bench.drafted - bench.accepted;
   }
+  // And some was not, but where the target drafts for itself. In one format a
+  // drafter that seldom drafts may be right each time.
+  const bool by_itself = absl::StartsWith(GetParam(), "self_") ||
+                         GetParam() == "skip_q8" || GetParam() == "triforce";
+  EXPECT_TRUE(by_itself || wrong > 0);
   ExpectCounts(tally, 9);
 }
 
