@@ -53,6 +53,11 @@ enum class LinearSource { kMatrix, kNorm, kAttention };
 
 inline constexpr int kMostSequences = 8;
 
+// Whether one launch stores the rows of all these sequences.
+inline bool StoresAtOnce(const RotateStoreArgs& args) {
+  return !args.sequences.empty() && args.sequences.size() <= kMostSequences;
+}
+
 struct LinearLaunch {
   Tensor x;  // of kMatrix; of the others only its shape is read
   DeviceWeight weight;
