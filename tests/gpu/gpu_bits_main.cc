@@ -1,14 +1,19 @@
 // Compares a GPU's bits with those that the emulated GPU makes.
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdio>
 #include <iostream>
+#include <iterator>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "absl/strings/str_format.h"
+#include "core/base/common.h"
 #include "core/base/input_files.h"
+#include "core/base/weight_format.h"
+#include "core/ops/backend.h"
 #include "core/ops/devices.h"
 #include "tests/gpu/gpu_bits.h"
 
@@ -17,7 +22,7 @@ namespace {
 
 constexpr char kUsage[] =
     "gpu_bits --record         prints the file anew: hashes made by the\n"
-    "                          emulated GPU, three minutes on two cores\n"
+    "                          emulated GPU, two minutes on two cores\n"
     "gpu_bits DEVICE           compares a device with "
     "tests/goldens/gpu_bits.txt;\n"
     "                          where they part, says in which op, row and "
@@ -49,12 +54,11 @@ int Record() {
   return 0;
 }
 
-// The first number of rows whose logits differ; 0 if something before them
-// does, which one row shows.
+// Returns the first number of rows whose logits differ. Requires that some do.
 int Differing(const BitsOf& got, const BitsOf& expected) {
-  for (std::size_t i = 0; i < got.logits.size(); ++i)
-    if (got.logits[i] != expected.logits[i]) return kBitsRows[i];
-  return 0;
+  std::size_t i = 0;
+  while (got.logits[i] == expected.logits[i]) ++i;
+  return kBitsRows[i];
 }
 
 int Compare(const std::string& device) {

@@ -23,6 +23,9 @@
 
 namespace banyan::on_host {
 
+template <typename T>
+class Shared;
+
 // Numbers of one memory. Every access is the running thread's, and looked at.
 template <typename T>
 class Numbers {
@@ -72,12 +75,9 @@ class Numbers {
   }
 
  private:
-  T* data_ = nullptr;
-  std::int64_t size_ = 0;
-  HostMemory* memory_ = nullptr;
+  template <typename Other>
+  friend class Shared;
 
- public:  // for copies ahead
-  HostMemory* memory() const { return memory_; }
   // Where number i stands, in bytes.
   template <int kCount>
   std::size_t Look(std::int64_t i) const {
@@ -88,6 +88,10 @@ class Numbers {
     return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(at) -
                                     memory_->data());
   }
+
+  T* data_ = nullptr;
+  std::int64_t size_ = 0;
+  HostMemory* memory_ = nullptr;
 };
 
 template <typename T>
@@ -112,9 +116,9 @@ class Shared : public Numbers<T> {
                  std::int64_t first) const {
     static_assert(std::is_same_v<T, std::remove_const_t<From>>);
     constexpr int kCount = kAheadBytes / static_cast<int>(sizeof(T));
-    HostThread::Running().Copy({.to = this->memory(),
+    HostThread::Running().Copy({.to = this->memory_,
                                 .to_first = this->template Look<kCount>(i),
-                                .from = x.memory(),
+                                .from = x.memory_,
                                 .from_first = x.template Look<kCount>(first)});
   }
 };

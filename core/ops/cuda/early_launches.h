@@ -13,10 +13,12 @@ namespace banyan {
 // longer so (docs/devices.md).
 class EarlyLaunches {
  public:
-  EarlyLaunches(CudaDevice& device, int rows) : device_(device) {
+  EarlyLaunches(CudaDevice& device, int rows)
+      : device_(device), before_(device.early()) {
     device_.StartEarly(rows <= kMostRows && MayStart());
   }
-  ~EarlyLaunches() { device_.StartEarly(false); }
+  // An op that calls another one goes on as it began.
+  ~EarlyLaunches() { device_.StartEarly(before_); }
   EarlyLaunches(const EarlyLaunches&) = delete;
   EarlyLaunches& operator=(const EarlyLaunches&) = delete;
 
@@ -32,6 +34,7 @@ class EarlyLaunches {
   }
 
   CudaDevice& device_;
+  const bool before_;
 };
 
 }  // namespace banyan
