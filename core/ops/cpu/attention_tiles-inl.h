@@ -94,9 +94,9 @@ template <int kSum, class Tiles>
 HWY_INLINE void AddSplitRows(Tiles& tiles, const SplitRows& queries,
                              std::size_t block) {
   const SplitRows some = queries.From(kSum * kRegisterRows);
-  const std::size_t bytes = some.stride * sizeof(std::uint16_t);
-  tiles.template Load<4>(some.high + block * kPairColumns, bytes);
-  tiles.template Load<5>(some.low + block * kPairColumns, bytes);
+  const std::size_t at = some.Place(0, block * kPairColumns);
+  tiles.template Load<4>(some.high + at, kRegisterBytes);
+  tiles.template Load<5>(some.low + at, kRegisterBytes);
   tiles.template MultiplyPairs<kSum, 4, 6>();
   tiles.template MultiplyPairs<kSum, 5, 6>();
   tiles.template MultiplyPairs<kSum, 4, 7>();
@@ -160,7 +160,6 @@ void AddSplitValues(Tiles& tiles, const SplitRows& p, std::size_t blocks,
                     const SplitWords& values, std::size_t panels, float* sums,
                     std::size_t stride) {
   const std::size_t sums_bytes = stride * sizeof(float);
-  const std::size_t bytes = p.stride * sizeof(std::uint16_t);
   for (std::size_t first = 0; first < panels; first += 4) {
     const std::size_t count = std::min<std::size_t>(panels - first, 4);
     float* const to = sums + first * kLane;
@@ -169,8 +168,9 @@ void AddSplitValues(Tiles& tiles, const SplitRows& p, std::size_t blocks,
     if (count > 2) tiles.template Load<2>(to + 2 * kLane, sums_bytes);
     if (count > 3) tiles.template Load<3>(to + 3 * kLane, sums_bytes);
     for (std::size_t block = 0; block < blocks; ++block) {
-      tiles.template Load<4>(p.high + block * kPairColumns, bytes);
-      tiles.template Load<5>(p.low + block * kPairColumns, bytes);
+      const std::size_t at = p.Place(0, block * kPairColumns);
+      tiles.template Load<4>(p.high + at, kRegisterBytes);
+      tiles.template Load<5>(p.low + at, kRegisterBytes);
       const std::size_t number = block * panels + first;
       AddSplitBlock<0>(tiles, values, number);
       if (count > 1) AddSplitBlock<1>(tiles, values, number + 1);

@@ -65,10 +65,10 @@ float MultiplyFloats(std::size_t rounds) {
 }
 
 // `rounds` times four products in tile registers, whoever has them.
-std::int32_t MultiplyInTiles(TileMaker maker, bool pairs, std::size_t rounds) {
+std::int32_t MultiplyInTiles(TileMaker maker, std::size_t rounds) {
 #if HWY_ARCH_X86_64
-  return maker == TileMaker::kAmx ? MultiplyRegisters<AmxTiles>(pairs, rounds)
-                                  : MultiplyRegisters<MadeTiles>(pairs, rounds);
+  return maker == TileMaker::kAmx ? MultiplyRegisters<AmxTiles>(rounds)
+                                  : MultiplyRegisters<MadeTiles>(rounds);
 #else
   return 0;
 #endif
@@ -102,16 +102,16 @@ class CpuGauge : public Gauge {
 
   absl::StatusOr<double> ReadBandwidth() override;
   // 32-bit fused multiply-adds, and the 8-bit products of Linear's kQ8, from
-  // registers; in tile registers bfloat16 products too, two parts of a number
-  // for one.
+  // registers; in tile registers bfloat16 products, two parts of a number for
+  // one.
   absl::StatusOr<double> Peak(WeightFormat format) override {
-    if (format != WeightFormat::kF32 && backend_.tiles() != TileMaker::kNone)
-      return TilePeak(format == WeightFormat::kBf16);
+    if (format == WeightFormat::kBf16 && backend_.tiles() != TileMaker::kNone)
+      return TilePeak();
     return format == WeightFormat::kQ8 ? Int8Peak() : F32Peak();
   }
 
  private:
-  double TilePeak(bool pairs);
+  double TilePeak();
   double F32Peak();
   double Int8Peak();
   double Measure(double amount,
@@ -160,15 +160,14 @@ double CpuGauge::F32Peak() {
                  });
 }
 
-double CpuGauge::TilePeak(bool pairs) {
+double CpuGauge::TilePeak() {
   constexpr std::size_t kProducts = 1000;  // tens of microseconds
-  // Four products of 16 rows and columns by 32 numbers, of one of two parts or
-  // whole.
-  const double operations = 2.0 * 4 * 16 * 16 * 32 / (pairs ? 2 : 1);
+  // Four products of 16 rows and columns by 32 numbers, of one of two parts.
+  const double operations = 2.0 * 4 * 16 * 16 * 32 / 2;
   return Measure(operations * kProducts * backend_.threads(),
                  [&](int /*piece*/, std::size_t kernel) {
                    return HWY_DISPATCH_TABLE(MultiplyInTiles)[kernel](
-                              backend_.tiles(), pairs, kProducts) != 0;
+                              backend_.tiles(), kProducts) != 0;
                  });
 }
 

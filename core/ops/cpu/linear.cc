@@ -58,7 +58,7 @@ struct Job {
   const HostWeight* weight;
   PanelRun run;       // of the weight, in memory
   QuantRows quants;   // of kQ8
-  TileMaker tiles;    // of kBf16 and kQ8
+  TileMaker tiles;    // of kBf16
   SplitRows split;    // of kBf16, with tiles
   const float* bias;  // or null
   float* y;
@@ -171,23 +171,16 @@ void Finish(const Job& job, int first, int rows, int panel, int panels,
 constexpr std::size_t kSumsStride = kTilePanels * kLane;
 
 #if HWY_ARCH_X86_64
-// What RunPanels does, in tile registers.
+// What RunPanels does with kBf16, in tile registers.
 template <class Tiles>
-void RunRegisters(const Job& job, const std::byte* at, std::size_t row,
-                  int rows, int panels, float* sums) {
-  const HostWeight& weight = *job.weight;
-  if (weight.format() == WeightFormat::kBf16)
-    return RunPairTiles<Tiles>(
-        PairWeights{reinterpret_cast<const std::uint32_t*>(at),
-                    weight.panel_bytes() / sizeof(std::uint32_t)},
-        job.split.From(row), static_cast<std::size_t>(weight.columns()), rows,
-        panels, sums, kSumsStride);
-  const QuantRows& x = job.quants;
-  RunFourTiles<Tiles>(
-      {reinterpret_cast<const std::uint8_t*>(at), weight.panel_bytes(),
-       weight.scales_offset()},
-      Q8Rows{x.quants, x.scales, x.corrections, x.blocks}.From(row), rows,
-      panels, sums, kSumsStride);
+void RunRegisters(const PairWeights& weights, const SplitRows& x,
+                  std::size_t columns, int rows, int panels, bool follows,
+                  float* sums) {
+  if (rows == 1)
+    RunPairRow(weights, x, columns, panels, sums);
+  else
+    RunPairTiles<Tiles>(weights, x, columns, rows, panels, follows, sums,
+                        kSumsStride);
 }
 #endif
 
@@ -198,14 +191,6 @@ void RunPanels(const Job& job, int first_panel, int panels, int first_row,
       job.run.at + (static_cast<std::size_t>(first_panel) - job.run.first) *
                        weight.panel_bytes();
   const auto row = static_cast<std::size_t>(first_row);
-#if HWY_ARCH_X86_64
-  // Of a few rows bytes are multiplied sooner in lanes, with the same sums.
-  const bool few = weight.format() == WeightFormat::kQ8 && rows <= kQ8TileRows;
-  if (job.tiles == TileMaker::kAmx && !few)
-    return RunRegisters<AmxTiles>(job, at, row, rows, panels, sums);
-  if (job.tiles == TileMaker::kEmulated && !few)
-    return RunRegisters<MadeTiles>(job, at, row, rows, panels, sums);
-#endif
   const TileArgs args = {.x = job.x + row * job.x_stride,
                          .x_stride = job.x_stride,
                          .count = static_cast<std::size_t>(weight.columns()),
@@ -219,11 +204,20 @@ void RunPanels(const Job& job, int first_panel, int panels, int first_row,
                             weight.panel_bytes() / sizeof(float)},
                rows, panels, args);
       break;
-    case WeightFormat::kBf16:
-      RunTiles(PairWeights{reinterpret_cast<const std::uint32_t*>(at),
-                           weight.panel_bytes() / sizeof(std::uint32_t)},
-               rows, panels, args);
+    case WeightFormat::kBf16: {
+      const PairWeights pairs = {reinterpret_cast<const std::uint32_t*>(at),
+                                 weight.panel_bytes() / sizeof(std::uint32_t)};
+#if HWY_ARCH_X86_64
+      if (job.tiles == TileMaker::kAmx)
+        return RunRegisters<AmxTiles>(pairs, job.split.From(row), args.count,
+                                      rows, panels, follows, sums);
+      if (job.tiles == TileMaker::kEmulated)
+        return RunRegisters<MadeTiles>(pairs, job.split.From(row), args.count,
+                                       rows, panels, follows, sums);
+#endif
+      RunTiles(pairs, rows, panels, args);
       break;
+    }
     case WeightFormat::kQ8: {
       const QuantRows& x = job.quants;
       RunQ8Tiles({reinterpret_cast<const std::uint8_t*>(at),
@@ -240,7 +234,8 @@ void MultiplyPanels(const Job& job, int first, int end) {
   alignas(64) float sums[kRegisterRowBlock * kSumsStride];
   const Pieces groups = Pieces::OfAtMost(kTilePanels, end - first);
   // Tile registers take whole sixteens of rows.
-  const bool registers = job.tiles != TileMaker::kNone;
+  const bool registers = job.tiles != TileMaker::kNone &&
+                         job.weight->format() == WeightFormat::kBf16;
   const Pieces blocks =
       Pieces::OfAtMost(registers ? kRegisterRowBlock : kRowBlock, job.rows);
   const auto block_begin = [&](int b) {
@@ -322,9 +317,7 @@ absl::Status CpuBackend::Multiply(const LinearArgs& args) {
     return weight.ForPanels(multiply);
   job.tiles = tiles_;
   const std::lock_guard<std::mutex> lock(scratch_turn_);
-  // Registers read rows up to a multiple of sixteen; the last block is in a 64.
   const auto rows = static_cast<std::size_t>(args.x.rows);
-  const std::size_t room = tiles_ == TileMaker::kNone ? rows : RoundUp(rows);
   const auto prepare = [&](const auto& kernels) {
     Split(args.x.rows, 10.0 * args.x.rows * weight.columns(),
           [&](int first, int end) { kernels[kernel_](job, first, end); });
@@ -333,14 +326,16 @@ absl::Status CpuBackend::Multiply(const LinearArgs& args) {
     const std::size_t stride =
         (static_cast<std::size_t>(weight.columns()) + kPairColumns - 1) /
         kPairColumns * kPairColumns;
-    const std::size_t numbers = room * stride;
+    // Registers read rows up to a multiple of sixteen; the last block is in a
+    // 64.
+    const std::size_t numbers = RoundUp(rows) * stride;
     BANYAN_RETURN_IF_ERROR(ReserveScratch(2 * numbers * sizeof(std::uint16_t)));
     auto* const base = reinterpret_cast<std::uint16_t*>(scratch_->data());
     job.split = {base, base + numbers, stride};
     prepare(HWY_DISPATCH_TABLE(SplitAll));
   } else {
     const std::size_t blocks = weight.blocks() * rows;
-    const std::size_t quants = RoundUp(weight.blocks() * room * kQ8Block);
+    const std::size_t quants = RoundUp(weight.blocks() * rows * kQ8Block);
     const std::size_t scales = RoundUp(blocks * sizeof(float));
     BANYAN_RETURN_IF_ERROR(ReserveScratch(quants + 2 * scales));
     std::byte* const base = scratch_->data();

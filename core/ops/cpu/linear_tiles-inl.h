@@ -3,7 +3,8 @@
 // The order of sums with bfloat16 weights: columns in blocks of 32. A row of
 // activations is split in two bfloat16 parts (SplitRow); a block's products
 // with the high parts are added as MultiplyPairs says, then those with the low
-// parts. With 8-bit weights sums are those of tile_q8-inl.h, to the last bit.
+// parts. A single row is multiplied in vectors, with the same sums: memory is
+// read faster so than by registers.
 #if defined(BANYAN_CORE_OPS_CPU_LINEAR_TILES_INL_H_) == \
     defined(HWY_TARGET_TOGGLE)
 #ifdef BANYAN_CORE_OPS_CPU_LINEAR_TILES_INL_H_
@@ -16,53 +17,66 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "core/ops/cpu/simd-inl.h"
 #include "core/ops/cpu/tile-inl.h"
-#include "core/ops/cpu/tile_q8-inl.h"
 #include "core/ops/cpu/tiles-inl.h"
 #include "core/ops/cpu/tiles.h"
 #include "core/ops/op_args.h"
-#include "core/ops/weight.h"
 #include "hwy/highway.h"
 
-#if HWY_TARGET == HWY_AVX3_DL
-HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR
-                    ",avx512vnni")  // as tile_q8-inl.h, which is inlined
-#else
 HWY_BEFORE_NAMESPACE();
-#endif
 namespace banyan::HWY_NAMESPACE {
 
 #if HWY_ARCH_X86_64
-// Adds one block of 32 columns to the registers of sums: `left` and `right` are
-// what registers are loaded from, sixteen rows or one panel further for the
-// second.
+// Adds one block of 32 columns to the registers of sums: those of sixteen rows
+// and four panels, or of 32 rows and two. `right` is the first panel's block,
+// the next panel's is `panel` bytes further.
 template <int kRowTiles, int kPanels, class Tiles>
 HWY_INLINE void AddPairBlock(Tiles& tiles, const SplitRows& x,
                              std::size_t column, const std::byte* right,
                              std::size_t panel) {
-  const std::size_t stride = x.stride * sizeof(std::uint16_t);
-  tiles.template Load<6>(right, kRegisterBytes);
-  if constexpr (kPanels == 2)
-    tiles.template Load<7>(right + panel, kRegisterBytes);
-  for (const std::uint16_t* part : {x.high, x.low}) {
-    tiles.template Load<4>(part + column, stride);
-    tiles.template MultiplyPairs<0, 4, 6>();
-    if constexpr (kPanels == 2) tiles.template MultiplyPairs<1, 4, 7>();
-    if constexpr (kRowTiles == 2) {
-      tiles.template Load<5>(part + column + kRegisterRows * x.stride, stride);
-      tiles.template MultiplyPairs<2, 5, 6>();
+  static_assert(kRowTiles * kPanels <= kFirstLeft);
+  const std::size_t at = x.Place(0, column);
+  if constexpr (kRowTiles == 1) {
+    tiles.template Load<4>(x.high + at, kRegisterBytes);
+    tiles.template Load<5>(x.low + at, kRegisterBytes);
+    [&]<int... kSums>(std::integer_sequence<int, kSums...>) {
+      // Two registers in turn: the next is loaded while one is multiplied.
+      const auto add = [&]<int kSum>() {
+        constexpr int kRight = kFirstRight + kSum % 2;
+        tiles.template Load<kRight>(right + kSum * panel, kRegisterBytes);
+        tiles.template MultiplyPairs<kSum, 4, kRight>();
+        tiles.template MultiplyPairs<kSum, 5, kRight>();
+      };
+      (add.template operator()<kSums>(), ...);
+    }
+    (std::make_integer_sequence<int, kPanels>());
+  } else {
+    tiles.template Load<6>(right, kRegisterBytes);
+    if constexpr (kPanels == 2)
+      tiles.template Load<7>(right + panel, kRegisterBytes);
+    const std::size_t second = x.Place(kRegisterRows, column);
+    for (const std::uint16_t* part : {x.high, x.low}) {
+      tiles.template Load<4>(part + at, kRegisterBytes);
+      tiles.template MultiplyPairs<0, 4, 6>();
+      if constexpr (kPanels == 2) tiles.template MultiplyPairs<1, 4, 7>();
+      tiles.template Load<5>(part + second, kRegisterBytes);
+      tiles.template MultiplyPairs<kPanels, 5, 6>();
       if constexpr (kPanels == 2) tiles.template MultiplyPairs<3, 5, 7>();
     }
   }
 }
 
-// Sixteen or 32 rows times one panel or two.
+// Sixteen rows times up to four panels, or 32 times up to two.
 template <int kRowTiles, int kPanels, class Tiles>
 HWY_NOINLINE void RunPairBlocks(Tiles& tiles, const PairWeights& w,
                                 const SplitRows& x, std::size_t columns,
-                                float* sums, std::size_t sums_stride) {
+                                const Wanted& wanted, float* sums,
+                                std::size_t sums_stride) {
+  constexpr std::size_t kLines =
+      kRegisterRows * kRegisterBytes / Wanted::kLine;  // of a block
   const auto* at = reinterpret_cast<const std::byte*>(w.at);
   const std::size_t panel = w.panel * sizeof(std::uint32_t);
   tiles.template Zero<0>();
@@ -70,9 +84,12 @@ HWY_NOINLINE void RunPairBlocks(Tiles& tiles, const PairWeights& w,
   tiles.template Zero<2>();
   tiles.template Zero<3>();
   std::size_t column = 0;
-  for (; column + kPairColumns <= columns; column += kPairColumns)
+  for (; column + kPairColumns <= columns; column += kPairColumns) {
+    for (std::size_t line = 0; line < kLines; ++line)
+      wanted.Ask(column / kPairColumns * kLines + line);
     AddPairBlock<kRowTiles, kPanels>(tiles, x, column, at + column * 2 * kLane,
                                      panel);
+  }
   if (column < columns) {  // zeros follow a panel's last columns
     alignas(64) std::byte rest[kPanels][kRegisterRows * kRegisterBytes] = {};
     const std::size_t bytes = (columns - column + 1) / 2 * kRegisterBytes;
@@ -82,106 +99,123 @@ HWY_NOINLINE void RunPairBlocks(Tiles& tiles, const PairWeights& w,
                                      sizeof(rest[0]));
   }
   const std::size_t stride = sums_stride * sizeof(float);
-  tiles.template Store<0>(sums, stride);
-  if constexpr (kPanels == 2) tiles.template Store<1>(sums + kLane, stride);
-  if constexpr (kRowTiles == 2) {
-    float* const second = sums + kRegisterRows * sums_stride;
-    tiles.template Store<2>(second, stride);
-    if constexpr (kPanels == 2) tiles.template Store<3>(second + kLane, stride);
-  }
+  const auto store = [&]<int kSum>() {
+    if constexpr (kSum < kRowTiles * kPanels)
+      tiles.template Store<kSum>(
+          sums + kSum / kPanels * kRegisterRows * sums_stride +
+              kSum % kPanels * kLane,
+          stride);
+  };
+  store.template operator()<0>();
+  store.template operator()<1>();
+  store.template operator()<2>();
+  store.template operator()<3>();
+}
+
+// The panels after `panel` and those that are multiplied with it; with
+// `follows` further ones follow in memory after the last of `panels`.
+inline Wanted NextPanels(const PairWeights& w, int panel, int together,
+                         int panels, bool follows) {
+  const int next = panel + together;
+  if (next >= panels && !follows) return {};
+  return {
+      .at = w.Bytes(static_cast<std::size_t>(next), 0),
+      .panel = w.panel * sizeof(std::uint32_t),
+      .count = next < panels ? std::min(together, panels - next) : together};
 }
 
 // All `rows` by `panels`. Rows of x and of sums are read and written up to a
-// multiple of sixteen.
+// multiple of sixteen. `follows`: as many panels follow in memory.
 template <class Tiles>
 void RunPairTiles(const PairWeights& w, const SplitRows& x, std::size_t columns,
-                  int rows, int panels, float* sums, std::size_t sums_stride) {
+                  int rows, int panels, bool follows, float* sums,
+                  std::size_t sums_stride) {
   Tiles tiles(PairConfig(rows));
-  for (int p = 0; p < panels; p += 2)
+  // The more panels side by side, the faster memory is read.
+  const int together = rows <= static_cast<int>(kRegisterRows) ? 4 : 2;
+  for (int p = 0; p < panels; p += together)
     for (int r = 0; r < rows; r += 32) {
       const auto row = static_cast<std::size_t>(r);
       const auto panel = static_cast<std::size_t>(p);
+      // Asked for while the first rows are multiplied.
+      const Wanted wanted =
+          r == 0 ? NextPanels(w, p, together, panels, follows) : Wanted();
       const auto run = [&]<int kRowTiles, int kPanels>() {
         RunPairBlocks<kRowTiles, kPanels>(
-            tiles, w.Panel(panel), x.From(row), columns,
+            tiles, w.Panel(panel), x.From(row), columns, wanted,
             sums + row * sums_stride + panel * kLane, sums_stride);
       };
       const bool two_rows = rows - r > 16;
-      const bool two_panels = panels - p > 1;
-      if (two_rows && two_panels) run.template operator()<2, 2>();
-      if (two_rows && !two_panels) run.template operator()<2, 1>();
-      if (!two_rows && two_panels) run.template operator()<1, 2>();
-      if (!two_rows && !two_panels) run.template operator()<1, 1>();
-    }
-}
-
-// Adds a block's whole-number sums of sixteen columns to those of one row.
-HWY_INLINE void AddFours(const std::int32_t* ints, std::int32_t correction,
-                         Float x_scale, const Float* scales, float* sums) {
-  const FloatTag d;
-  const IntTag di;
-  for (std::size_t part = 0; part < kParts; ++part) {
-    const auto whole =
-        hn::Add(hn::LoadU(di, ints + part * kWidth), hn::Set(di, correction));
-    float* const sum = sums + part * kWidth;
-    hn::StoreU(Fma(hn::Mul(hn::ConvertTo(d, whole), x_scale), scales[part],
-                   hn::LoadU(d, sum)),
-               d, sum);
-  }
-}
-
-// All `rows` by `panels`, of 8-bit weights. Rows of x are read up to a multiple
-// of sixteen.
-template <class Tiles>
-void RunFourTiles(const Q8Weights& w, const Q8Rows& x, int rows, int panels,
-                  float* sums, std::size_t sums_stride) {
-  constexpr std::size_t kBlockBytes = kLane * kQ8Block;
-  Tiles tiles(FourConfig(rows));
-  alignas(64) std::int32_t ints[2][kRegisterRows][kLane];
-  for (int p = 0; p < panels; ++p) {
-    const std::uint8_t* const at = w.at + static_cast<std::size_t>(p) * w.panel;
-    const auto* const all_scales =
-        reinterpret_cast<const std::uint16_t*>(at + w.scales_offset);
-    float* const panel_sums = sums + static_cast<std::size_t>(p) * kLane;
-    for (int r = 0; r < rows; ++r)
-      std::fill_n(panel_sums + static_cast<std::size_t>(r) * sums_stride, kLane,
-                  0.0F);
-    for (std::size_t block = 0; block < x.blocks; ++block) {
-      Float scales[kParts];
-      LoadScales(all_scales + block * kLane, scales);
-      tiles.template Load<6>(at + block * kBlockBytes, kRegisterBytes);
-      for (int r = 0; r < rows; r += 32) {
-        const auto row = static_cast<std::size_t>(r);
-        const std::size_t stride = x.blocks * kQ8Block;
-        const std::int8_t* const from =
-            x.quants + row * stride + block * kQ8Block;
-        tiles.template Zero<0>();
-        tiles.template Load<4>(from, stride);
-        tiles.template MultiplyFours<0, 4, 6>();
-        tiles.template Store<0>(ints[0], kRegisterBytes);
-        const int end = std::min(rows - r, 32);
-        if (end > 16) {
-          tiles.template Zero<1>();
-          tiles.template Load<5>(from + kRegisterRows * stride, stride);
-          tiles.template MultiplyFours<1, 5, 6>();
-          tiles.template Store<1>(ints[1], kRegisterBytes);
-        }
-        for (std::size_t i = 0; i < static_cast<std::size_t>(end); ++i) {
-          const std::size_t number = (row + i) * x.blocks + block;
-          AddFours(ints[i / 16][i % 16], x.corrections[number],
-                   hn::Set(FloatTag(), x.scales[number]), scales,
-                   panel_sums + (row + i) * sums_stride);
-        }
+      switch (std::min(panels - p, together)) {
+        case 4:
+          run.template operator()<1, 4>();
+          break;
+        case 3:
+          run.template operator()<1, 3>();
+          break;
+        case 2:
+          two_rows ? run.template operator()<2, 2>()
+                   : run.template operator()<1, 2>();
+          break;
+        default:
+          two_rows ? run.template operator()<2, 1>()
+                   : run.template operator()<1, 1>();
       }
     }
+}
+
+// One row by `panels`, as RunPairTiles.
+inline void RunPairRow(const PairWeights& w, const SplitRows& x,
+                       std::size_t columns, int panels, float* sums) {
+  constexpr int kTogether = kTilePanels;
+  const WithoutSubnormals flushed;
+  const FloatTag d;
+  for (int p = 0; p < panels; p += kTogether) {
+    const int count = std::min(panels - p, kTogether);
+    const auto panel = static_cast<std::size_t>(p);
+    Float sum[kTogether][kParts];
+    for (auto& of_panel : sum)
+      std::fill_n(of_panel, std::size_t{kParts}, hn::Zero(d));
+    for (std::size_t column = 0; column < columns; column += kPairColumns) {
+      const std::size_t pairs =
+          (std::min(columns - column, kPairColumns) + 1) / 2;
+      const std::size_t at = x.Place(0, column);
+      // Of each panel the even sums of both parts, then the odd ones.
+      Float block[kTogether][2][2][kParts];
+      for (auto& of_panel : block)
+        for (auto& of_part : of_panel)
+          for (auto& of_parity : of_part)
+            std::fill_n(of_parity, std::size_t{kParts}, hn::Zero(d));
+      for (std::size_t k = 0; k < pairs; ++k) {
+        std::uint32_t left[2];
+        std::memcpy(&left[0], x.high + at + 2 * k, sizeof left[0]);
+        std::memcpy(&left[1], x.low + at + 2 * k, sizeof left[1]);
+        for (int i = 0; i < kTogether; ++i) {
+          if (i == count) break;
+          const Pairs right(
+              w.Bytes(panel + static_cast<std::size_t>(i), column + 2 * k));
+          for (int part = 0; part < 2; ++part)
+            right.AddTo(left[part], block[i][part][0], block[i][part][1]);
+        }
+      }
+      for (int i = 0; i < kTogether; ++i)
+        for (int part = 0; part < 2; ++part)
+          for (std::size_t v = 0; v < kParts; ++v)
+            sum[i][v] = hn::Add(
+                sum[i][v], hn::Add(block[i][part][0][v], block[i][part][1][v]));
+    }
+    for (int i = 0; i < count; ++i)
+      for (std::size_t v = 0; v < kParts; ++v)
+        hn::StoreU(
+            sum[i][v], d,
+            sums + (panel + static_cast<std::size_t>(i)) * kLane + v * kWidth);
   }
 }
 
-// For the gauge: `rounds` times four products of registers. Of pairs, or of
-// fours.
+// For the gauge: `rounds` times four products of registers.
 template <class Tiles>
-HWY_NOINLINE std::int32_t MultiplyRegisters(bool pairs, std::size_t rounds) {
-  Tiles tiles(pairs ? PairConfig(kRegisterRows) : FourConfig(kRegisterRows));
+HWY_NOINLINE std::int32_t MultiplyRegisters(std::size_t rounds) {
+  Tiles tiles(PairConfig(kRegisterRows));
   alignas(64) std::int32_t sums[kRegisterRows][kLane] = {};
   tiles.template Load<4>(sums, kRegisterBytes);
   tiles.template Load<5>(sums, kRegisterBytes);
@@ -192,17 +226,10 @@ HWY_NOINLINE std::int32_t MultiplyRegisters(bool pairs, std::size_t rounds) {
   tiles.template Zero<2>();
   tiles.template Zero<3>();
   for (std::size_t i = 0; i < rounds; ++i) {
-    if (pairs) {
-      tiles.template MultiplyPairs<0, 4, 6>();
-      tiles.template MultiplyPairs<1, 4, 7>();
-      tiles.template MultiplyPairs<2, 5, 6>();
-      tiles.template MultiplyPairs<3, 5, 7>();
-    } else {
-      tiles.template MultiplyFours<0, 4, 6>();
-      tiles.template MultiplyFours<1, 4, 7>();
-      tiles.template MultiplyFours<2, 5, 6>();
-      tiles.template MultiplyFours<3, 5, 7>();
-    }
+    tiles.template MultiplyPairs<0, 4, 6>();
+    tiles.template MultiplyPairs<1, 4, 7>();
+    tiles.template MultiplyPairs<2, 5, 6>();
+    tiles.template MultiplyPairs<3, 5, 7>();
   }
   tiles.template Store<0>(sums, kRegisterBytes);
   return sums[0][0];
@@ -210,10 +237,6 @@ HWY_NOINLINE std::int32_t MultiplyRegisters(bool pairs, std::size_t rounds) {
 #endif  // HWY_ARCH_X86_64
 
 }  // namespace banyan::HWY_NAMESPACE
-#if HWY_TARGET == HWY_AVX3_DL
-HWY_POP_ATTRIBUTES
-#else
 HWY_AFTER_NAMESPACE();
-#endif
 
 #endif  // BANYAN_CORE_OPS_CPU_LINEAR_TILES_INL_H_

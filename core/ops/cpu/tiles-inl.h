@@ -51,16 +51,16 @@ inline void SplitRow(const float* x, std::size_t size, std::size_t row,
                      const SplitRows& out) {
   const FloatTag d;
   const hn::Rebind<std::uint16_t, FloatTag> halves;
-  std::uint16_t* const to_high = out.high + row * out.stride;
-  std::uint16_t* const to_low = out.low + row * out.stride;
   for (std::size_t i = 0; i < out.stride; i += kWidth) {
+    const std::size_t to =
+        out.Place(row, i / kPairColumns * kPairColumns) + i % kPairColumns;
     const Float value = i < size ? LoadUpTo(x, i, size) : hn::Zero(d);
     const auto high = HighPart(value);
     const auto low = LowPart(value, high);
     hn::StoreU(hn::TruncateTo(halves, hn::ShiftRight<16>(high)), halves,
-               to_high + i);
+               out.high + to);
     hn::StoreU(hn::TruncateTo(halves, hn::ShiftRight<16>(low)), halves,
-               to_low + i);
+               out.low + to);
   }
 }
 
@@ -81,6 +81,34 @@ class WithoutSubnormals {
   }
 
   const unsigned before_;
+};
+
+// Sixteen columns' bfloat16s 2 k and 2 k + 1, as floats.
+struct Pairs {
+  HWY_INLINE explicit Pairs(const std::byte* from) {
+    const FloatTag d;
+    const WordTag dw;
+    for (std::size_t part = 0; part < kParts; ++part) {
+      const auto both = hn::LoadU(
+          dw, reinterpret_cast<const std::uint32_t*>(from) + part * kWidth);
+      even[part] = hn::BitCast(d, hn::ShiftLeft<16>(both));
+      odd[part] = hn::BitCast(d, hn::And(both, hn::Set(dw, 0xffff0000U)));
+    }
+  }
+  // Adds the products with the two numbers of `left`.
+  HWY_INLINE void AddTo(std::uint32_t left, Float* evens, Float* odds) const {
+    const FloatTag d;
+    const WordTag dw;
+    const Float first = hn::BitCast(d, hn::Set(dw, left << 16));
+    const Float second = hn::BitCast(d, hn::Set(dw, left & 0xffff0000U));
+    for (std::size_t part = 0; part < kParts; ++part) {
+      evens[part] = Fma(first, even[part], evens[part]);
+      odds[part] = Fma(second, odd[part], odds[part]);
+    }
+  }
+
+  Float even[kParts];
+  Float odd[kParts];
 };
 
 // Tile registers in memory.
@@ -122,26 +150,11 @@ class MadeTiles {
       for (int part = 0; part < kParts; ++part)
         even[part] = odd[part] = hn::Zero(d);
       for (std::size_t k = 0; k < config_.rows[kRight]; ++k)
-        AddPair(Word(tiles_[kLeft][m], k), tiles_[kRight][k], even, odd);
+        Pairs(tiles_[kRight][k]).AddTo(Word(tiles_[kLeft][m], k), even, odd);
       for (std::size_t part = 0; part < kParts; ++part) {
         auto* sum = reinterpret_cast<float*>(tiles_[kSum][m]) + part * kWidth;
         hn::StoreU(hn::Add(hn::LoadU(d, sum), hn::Add(even[part], odd[part])),
                    d, sum);
-      }
-    }
-  }
-  template <int kSum, int kLeft, int kRight>
-  void MultiplyFours() {
-    CheckShapes<kSum, kLeft, kRight>();
-    for (std::size_t m = 0; m < config_.rows[kSum]; ++m) {
-      auto* sums = reinterpret_cast<std::int32_t*>(tiles_[kSum][m]);
-      const auto* left = reinterpret_cast<const std::int8_t*>(tiles_[kLeft][m]);
-      for (std::size_t k = 0; k < config_.rows[kRight]; ++k) {
-        const auto* right =
-            reinterpret_cast<const std::uint8_t*>(tiles_[kRight][k]);
-        for (std::size_t n = 0; n < kRegisterBytes / 4; ++n)
-          for (std::size_t i = 0; i < 4; ++i)
-            sums[n] += int{left[4 * k + i]} * int{right[4 * n + i]};
       }
     }
   }
@@ -159,21 +172,6 @@ class MadeTiles {
     std::uint32_t word;
     std::memcpy(&word, row + 4 * k, sizeof word);
     return word;
-  }
-  static void AddPair(std::uint32_t left, const std::byte* right, Float* even,
-                      Float* odd) {
-    const FloatTag d;
-    const WordTag dw;
-    const auto high = hn::Set(dw, 0xffff0000U);
-    const Float first = hn::BitCast(d, hn::Set(dw, left << 16));
-    const Float second = hn::BitCast(d, hn::Set(dw, left & 0xffff0000U));
-    for (std::size_t part = 0; part < kParts; ++part) {
-      const auto pair = hn::LoadU(
-          dw, reinterpret_cast<const std::uint32_t*>(right) + part * kWidth);
-      even[part] =
-          Fma(first, hn::BitCast(d, hn::ShiftLeft<16>(pair)), even[part]);
-      odd[part] = Fma(second, hn::BitCast(d, hn::And(pair, high)), odd[part]);
-    }
   }
 
   const TileConfig config_;

@@ -23,9 +23,9 @@ TileConfig::TileConfig(Shape sums, Shape left, Shape right) {
 #if defined(__x86_64__)
 namespace {
 
-// Tiles, products of bfloat16, and products of bytes.
+// Tiles, and products of bfloat16.
 bool HasAmx() {
-  constexpr unsigned kWanted = 1U << 24 | 1U << 22 | 1U << 25;
+  constexpr unsigned kWanted = 1U << 24 | 1U << 22;
   unsigned a = 0;
   unsigned b = 0;
   unsigned c = 0;

@@ -17,8 +17,9 @@
 // added, then the whole to the element. Subnormal numbers count as 0, read and
 // written.
 //
-// MultiplyFours: whole numbers, signed bytes times unsigned ones, four a column
-// in each row of the third register. Exact.
+// Products of bytes are left to vectors: a block of 32 has scales of its own,
+// so its sums leave a register at once, and registers gain nothing
+// (docs/findings.md).
 #ifndef BANYAN_CORE_OPS_CPU_TILES_H_
 #define BANYAN_CORE_OPS_CPU_TILES_H_
 
@@ -55,28 +56,32 @@ struct alignas(64) TileConfig {
 inline constexpr int kFirstLeft = 4;
 inline constexpr int kFirstRight = 6;
 
-// For MultiplyPairs and for MultiplyFours of 32 numbers, of up to sixteen of
-// `rows` rows: a product takes as long as it has rows.
+// For products of up to sixteen of `rows` rows: one takes as long as it has
+// rows.
 inline TileConfig PairConfig(int rows) {
   const int some = std::min<int>(rows, kRegisterRows);
   return {{some, 64}, {some, 64}, {16, 64}};
 }
-inline TileConfig FourConfig(int rows) {
-  const int some = std::min<int>(rows, kRegisterRows);
-  return {{some, 64}, {some, 32}, {8, 64}};
-}
 
 // Rows of activations in two bfloat16 parts, padded with zeros to whole blocks
-// of kPairColumns, what a register takes.
+// of kPairColumns. Each part has sixteen rows of a block after each other, as a
+// register takes them, then those of the next block: rows that lie a power of
+// two apart would push each other out of the first-level cache.
 inline constexpr std::size_t kPairColumns = 32;
 struct SplitRows {
+  // From a multiple of sixteen on.
   SplitRows From(std::size_t row) const {
     return {high + row * stride, low + row * stride, stride};
+  }
+  // Where a row's numbers from `column`, a block's first, stand.
+  std::size_t Place(std::size_t row, std::size_t column) const {
+    return row / kRegisterRows * kRegisterRows * stride +
+           column * kRegisterRows + row % kRegisterRows * kPairColumns;
   }
 
   std::uint16_t* high;
   std::uint16_t* low;
-  std::size_t stride;  // numbers
+  std::size_t stride;  // numbers of a row
 };
 
 enum class AmxState {
@@ -120,11 +125,6 @@ class AmxTiles {
   void MultiplyPairs() {
     asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSum),
                  "i"(kLeft), "i"(kRight));
-  }
-  template <int kSum, int kLeft, int kRight>
-  void MultiplyFours() {
-    asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSum), "i"(kLeft),
-                 "i"(kRight));
   }
 };
 #endif

@@ -18,6 +18,7 @@
 #define HWY_TARGET_INCLUDE "tests/core/ops/tiles_test.cc"
 #include "hwy/foreach_target.h"
 // After foreach_target.h, which Highway wants.
+#include "core/ops/cpu/linear_tiles-inl.h"
 #include "core/ops/cpu/tiles-inl.h"
 #include "hwy/highway.h"
 
@@ -41,15 +42,12 @@ struct Shapes {
 
 // Registers 1, 4 and 7, loaded, multiplied and stored.
 template <class Tiles>
-void MultiplyIn(const Shapes& shapes, bool pairs, Registers& r) {
+void MultiplyIn(const Shapes& shapes, Registers& r) {
   Tiles tiles(TileConfig(shapes.sums, shapes.left, shapes.right));
   tiles.template Load<1>(r.sums, 64);
   tiles.template Load<4>(r.left, 64);
   tiles.template Load<7>(r.right, 64);
-  if (pairs)
-    tiles.template MultiplyPairs<1, 4, 7>();
-  else
-    tiles.template MultiplyFours<1, 4, 7>();
+  tiles.template MultiplyPairs<1, 4, 7>();
   tiles.template Store<1>(r.sums, 64);
 }
 
@@ -61,9 +59,25 @@ HWY_BEFORE_NAMESPACE();
 namespace banyan::HWY_NAMESPACE {
 namespace {
 
-void MultiplyMade(const Shapes& shapes, bool pairs, Registers& r) {
+void MultiplyMade(const Shapes& shapes, Registers& r) {
 #if HWY_ARCH_X86_64
-  MultiplyIn<MadeTiles>(shapes, pairs, r);
+  MultiplyIn<MadeTiles>(shapes, r);
+#endif
+}
+
+// Products of a row with panels of weights.
+void InRegisters(const std::uint32_t* weights, std::size_t panel,
+                 const SplitRows& x, std::size_t columns, int panels,
+                 float* sums) {
+#if HWY_ARCH_X86_64
+  RunPairTiles<MadeTiles>({weights, panel}, x, columns, 1, panels, false, sums,
+                          static_cast<std::size_t>(panels) * kLane);
+#endif
+}
+void Alone(const std::uint32_t* weights, std::size_t panel, const SplitRows& x,
+           std::size_t columns, int panels, float* sums) {
+#if HWY_ARCH_X86_64
+  RunPairRow({weights, panel}, x, columns, panels, sums);
 #endif
 }
 
@@ -81,6 +95,8 @@ namespace banyan {
 namespace {
 
 HWY_EXPORT(MultiplyMade);
+HWY_EXPORT(InRegisters);
+HWY_EXPORT(Alone);
 HWY_EXPORT(Split);
 
 // A target's place in Highway's tables.
@@ -138,14 +154,6 @@ void MultiplyPairsPlainly(const Shapes& shapes, Registers& r) {
     }
 }
 
-void MultiplyFoursPlainly(const Shapes& shapes, Registers& r) {
-  for (int m = 0; m < shapes.sums.rows; ++m)
-    for (int n = 0; n < shapes.sums.bytes / 4; ++n)
-      for (int k = 0; k < 4 * shapes.right.rows; ++k)
-        At<std::int32_t>(r.sums[m], n) += int{At<std::int8_t>(r.left[m], k)} *
-                                          int{r.right[k / 4][4 * n + k % 4]};
-}
-
 // Bfloat16s of many sizes, zeros and subnormals among them.
 std::uint16_t SomeBf16(Dice& dice) {
   const float size =
@@ -156,19 +164,10 @@ std::uint16_t SomeBf16(Dice& dice) {
       std::bit_cast<std::uint32_t>(dice.Signed() * size) >> 16);
 }
 
-Registers Random(bool pairs, Dice& dice) {
+Registers Random(Dice& dice) {
   Registers r;
   for (int row = 0; row < 16; ++row)
-    for (int i = 0; i < 64; ++i) {
-      r.left[row][i] = static_cast<std::uint8_t>(dice.Below(256));
-      r.right[row][i] = static_cast<std::uint8_t>(dice.Below(256));
-    }
-  for (int row = 0; row < 16; ++row)
     for (int n = 0; n < 16; ++n) {
-      if (!pairs) {
-        At<std::int32_t>(r.sums[row], n) = dice.Between(-1000, 1000);
-        continue;
-      }
       At<float>(r.sums[row], n) =
           dice.OneIn(4) ? FromBf16(SomeBf16(dice)) : dice.Signed();
       for (int half : {0, 1}) {
@@ -179,19 +178,13 @@ Registers Random(bool pairs, Dice& dice) {
   return r;
 }
 
-// Those of PairConfig() and FourConfig() among them.
-std::vector<Shapes> PairShapes() {
+// Those of PairConfig() among them.
+std::vector<Shapes> SomeShapes() {
   return {{{1, 64}, {1, 64}, {16, 64}},
           {{7, 64}, {7, 64}, {16, 64}},
           {{16, 64}, {16, 64}, {16, 64}},
           {{3, 64}, {3, 20}, {5, 64}},
           {{16, 64}, {16, 4}, {1, 64}}};
-}
-std::vector<Shapes> FourShapes() {
-  return {{{1, 64}, {1, 32}, {8, 64}},
-          {{15, 64}, {15, 32}, {8, 64}},
-          {{16, 64}, {16, 32}, {8, 64}},
-          {{5, 64}, {5, 64}, {16, 64}}};
 }
 
 void ExpectSame(const Registers& got, const Registers& expected,
@@ -206,20 +199,18 @@ void ExpectSame(const Registers& got, const Registers& expected,
 #if defined(__x86_64__)
 TEST(Tiles, MadeOnesMultiplyAsTheManualHasIt) {
   Dice dice(1);
-  for (bool pairs : {true, false})
-    for (const Shapes& shapes : pairs ? PairShapes() : FourShapes())
-      for (int i = 0; i < 100; ++i) {
-        const Registers before = Random(pairs, dice);
-        Registers expected = before;
-        pairs ? MultiplyPairsPlainly(shapes, expected)
-              : MultiplyFoursPlainly(shapes, expected);
-        for (std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-          Registers got = before;
-          HWY_DISPATCH_TABLE(MultiplyMade)[PlaceOf(target)](shapes, pairs, got);
-          SCOPED_TRACE(hwy::TargetName(target));
-          ExpectSame(got, expected, shapes);
-        }
+  for (const Shapes& shapes : SomeShapes())
+    for (int i = 0; i < 100; ++i) {
+      const Registers before = Random(dice);
+      Registers expected = before;
+      MultiplyPairsPlainly(shapes, expected);
+      for (std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+        Registers got = before;
+        HWY_DISPATCH_TABLE(MultiplyMade)[PlaceOf(target)](shapes, got);
+        SCOPED_TRACE(hwy::TargetName(target));
+        ExpectSame(got, expected, shapes);
       }
+    }
 }
 
 TEST(Tiles, TheProcessorsAreTheMadeOnes) {
@@ -227,15 +218,56 @@ TEST(Tiles, TheProcessorsAreTheMadeOnes) {
     GTEST_SKIP()
         << "this processor has no AMX, or the system does not allow it";
   Dice dice(2);
-  for (bool pairs : {true, false})
-    for (const Shapes& shapes : pairs ? PairShapes() : FourShapes())
-      for (int i = 0; i < 1000; ++i) {
-        Registers got = Random(pairs, dice);
-        Registers expected = got;
-        HWY_DISPATCH_TABLE(MultiplyMade)[Best()](shapes, pairs, expected);
-        MultiplyIn<AmxTiles>(shapes, pairs, got);
-        ExpectSame(got, expected, shapes);
-      }
+  for (const Shapes& shapes : SomeShapes())
+    for (int i = 0; i < 1000; ++i) {
+      Registers got = Random(dice);
+      Registers expected = got;
+      HWY_DISPATCH_TABLE(MultiplyMade)[Best()](shapes, expected);
+      MultiplyIn<AmxTiles>(shapes, got);
+      ExpectSame(got, expected, shapes);
+    }
+}
+
+// A row alone is multiplied without registers.
+TEST(Tiles, ARowAloneIsAsInRegisters) {
+  Dice dice(4);
+  for (int i = 0; i < 200; ++i) {
+    const int panels = dice.Between(1, 4);
+    const auto columns = static_cast<std::size_t>(dice.Between(1, 100));
+    const std::size_t pairs = (columns + 1) / 2;
+    const std::size_t panel = pairs * kLane;
+    std::vector<std::uint32_t> weights(panel *
+                                       static_cast<std::size_t>(panels));
+    for (std::size_t at = 0; at < weights.size(); ++at) {
+      const bool last = at % panel / kLane + 1 == pairs;
+      weights[at] = SomeBf16(dice);
+      if (!last || columns % 2 == 0)
+        weights[at] |= std::uint32_t{SomeBf16(dice)} << 16;
+    }
+    const std::size_t stride =
+        (columns + kPairColumns - 1) / kPairColumns * kPairColumns;
+    std::vector<std::uint16_t> high(kRegisterRows * stride);
+    std::vector<std::uint16_t> low(kRegisterRows * stride);
+    std::vector<float> x(columns);
+    for (float& number : x)
+      number = dice.Signed() *
+               (dice.OneIn(4) ? std::ldexp(1.0F, dice.Between(-140, 30)) : 1);
+    const SplitRows rows = {high.data(), low.data(), stride};
+    HWY_DISPATCH_TABLE(Split)[Best()](x.data(), columns, rows);
+    const auto numbers = static_cast<std::size_t>(panels) * kLane;
+    std::vector<float> expected(kRegisterRows * numbers);
+    HWY_DISPATCH_TABLE(InRegisters)
+    [Best()](weights.data(), panel, rows, columns, panels, expected.data());
+    for (std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+      std::vector<float> got(numbers);
+      HWY_DISPATCH_TABLE(Alone)
+      [PlaceOf(target)](weights.data(), panel, rows, columns, panels,
+                        got.data());
+      ASSERT_EQ(
+          std::memcmp(got.data(), expected.data(), numbers * sizeof(float)), 0)
+          << hwy::TargetName(target) << ", " << columns << " columns";
+    }
+  }
 }
 #endif
 
@@ -247,12 +279,15 @@ TEST(Tiles, TwoPartsAreCloseToANumber) {
       number = std::ldexp(dice.Signed(), dice.Between(-100, 120));
     const std::size_t stride =
         (x.size() + kPairColumns - 1) / kPairColumns * kPairColumns;
-    std::vector<std::uint16_t> high(stride, 1);
-    std::vector<std::uint16_t> low(stride, 1);
-    HWY_DISPATCH_TABLE(Split)
-    [Best()](x.data(), x.size(), {high.data(), low.data(), stride});
+    std::vector<std::uint16_t> high(kRegisterRows * stride, 1);
+    std::vector<std::uint16_t> low(kRegisterRows * stride, 1);
+    const SplitRows rows = {high.data(), low.data(), stride};
+    HWY_DISPATCH_TABLE(Split)[Best()](x.data(), x.size(), rows);
     for (std::size_t k = 0; k < stride; ++k) {
-      const double parts = double{FromBf16(high[k])} + double{FromBf16(low[k])};
+      const std::size_t at =
+          rows.Place(0, k / kPairColumns * kPairColumns) + k % kPairColumns;
+      const double parts =
+          double{FromBf16(high[at])} + double{FromBf16(low[at])};
       const double wanted = k < x.size() ? double{x[k]} : 0.0;
       ASSERT_LE(std::fabs(parts - wanted), 0x1p-17 * std::fabs(wanted)) << x[k];
     }
