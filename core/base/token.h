@@ -39,6 +39,13 @@ struct TokenBatch {
     return batch;
   }
 
+  // Whether each token follows the row before it, the first one the prefix.
+  bool IsChain() const {
+    for (int i = 0; i < size(); ++i)
+      if (parents[static_cast<std::size_t>(i)] != i - 1) return false;
+    return true;
+  }
+
   int size() const { return static_cast<int>(tokens.size()); }
   void Add(TokenId token, int position, int parent) {
     tokens.push_back(token);

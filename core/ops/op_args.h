@@ -200,6 +200,9 @@ struct AttentionArgs {
   int window = 0;  // 0: all
   Tensor y;
   Live length = {};  // to be added to committed and pending_slot
+  // Whether each row sees all pending tokens before it, which a backend may
+  // then read as it reads committed ones.
+  bool is_chain = false;
 };
 
 // AttentionMass: how much of a token's attention each stretch of the committed

@@ -262,7 +262,8 @@ absl::Status TransformerPass::Attend(std::size_t place, const Tensor& projected,
                           .window = facts.window,
                           .y = attended.Rows(part.first_row, part.rows)
                                    .Columns(first_query, queries),
-                          .length = part.length});
+                          .length = part.length,
+                          .is_chain = part.is_chain});
   }
   BANYAN_RETURN_IF_ERROR(
       Project(place, projected, {turn_queries, turn_keys, stores}));

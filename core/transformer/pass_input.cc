@@ -166,6 +166,7 @@ absl::Status BatchInput::Place() {
     part.first_pending = sequence.pending() + run.from;
     part.pending_slot = sequence.pending_slot();
     part.visible_words = (sequence.pending() + batch.size() + 31) / 32;
+    part.is_chain = sequence.pending() == 0 && batch.IsChain();
     part.visible.offset = visible.size();
     part.visible.size = part.rows * part.visible_words;
     Add(run, sequence.Visible(batch, part.visible_words), visible,

@@ -50,6 +50,7 @@ struct PassPart {
   Live length = {};
   Ints visible = {};
   int visible_words = 0;
+  bool is_chain = false;  // each row sees all that wait before it
 };
 
 struct PassInput {

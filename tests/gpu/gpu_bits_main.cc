@@ -16,6 +16,7 @@
 #include "core/ops/backend.h"
 #include "core/ops/devices.h"
 #include "tests/gpu/gpu_bits.h"
+#include "tests/gpu/layer_traffic.h"
 
 namespace banyan {
 namespace {
@@ -23,6 +24,7 @@ namespace {
 constexpr char kUsage[] =
     "gpu_bits --record         prints the file anew: hashes made by the\n"
     "                          emulated GPU, two minutes on two cores\n"
+    "gpu_bits --traffic        prints tests/goldens/gpu_traffic.txt anew\n"
     "gpu_bits DEVICE           compares a device with "
     "tests/goldens/gpu_bits.txt;\n"
     "                          where they part, says in which op, row and "
@@ -112,6 +114,10 @@ int Compare(const std::string& device) {
 int Main(int count, char** arguments) {
   const std::string what = count == 2 ? arguments[1] : "--help";
   if (what == "--record") return Record();
+  if (what == "--traffic") {
+    std::cout << WriteTraffic();
+    return 0;
+  }
   if (what.empty() || what.front() == '-') {
     std::cout << kUsage;
     return what == "--help" && count == 2 ? 0 : 2;

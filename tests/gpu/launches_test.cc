@@ -1,100 +1,70 @@
-// How many kernels a layer launches.
+// How many kernels a layer launches, and what these move.
 #include <gtest/gtest.h>
 
-#include <memory>
-#include <ostream>
 #include <string>
 #include <vector>
 
-#include "core/base/check.h"
-#include "core/base/common.h"
-#include "core/base/token.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "core/base/input_files.h"
 #include "core/base/weight_format.h"
-#include "core/device/cuda/host_device.h"
-#include "core/model/model.h"
-#include "core/ops/cuda/cuda_backend.h"
-#include "core/ops/cuda/kernels/op_kernels.h"
-#include "tests/gpu/random_family.h"
-#include "tests/support/dice.h"
+#include "tests/gpu/layer_traffic.h"
 #include "tests/support/host_part.h"
-#include "tests/support/made/golden_model.h"
 
 namespace banyan {
 namespace {
 
-// Of a pass of a model of this family, with this many rows of each sequence.
-int Launches(const std::string& family, WeightFormat format, int layers,
-             int rows, int sequences = 1) {
-  const auto folder = MakeRandomModel(family, layers);
-  const auto device = std::make_shared<HostDevice>(HostDeviceOptions());
-  auto backend =
-      CudaBackend::Create(device, on_host::kOpKernels, "emulated_gpu");
-  Check(backend.ok(), backend.status().message());
-  const auto model = LoadModel(folder->path(), *std::move(backend), format);
-  std::vector<std::unique_ptr<Session>> sessions;
-  TokenBatch batch;
-  for (int row = 0; row < rows; ++row) batch.Add(row % 7, row, row - 1);
-  const auto count = [&] {
-    Check(model->Finish().ok(), "the pass is done");
-    int launches = 0;
-    for (const auto& [kernel, traffic] : device->traffic())
-      launches += traffic.launches;
-    return launches;
-  };
-  std::vector<ScoreRequest> requests;
-  for (int i = 0; i < sequences; ++i) {
-    sessions.push_back(model->NewSession());
-    requests.push_back({.session = sessions.back().get(), .batch = &batch});
-  }
-  const int before = count();
-  Check(model->Score(requests).ok(), "the batch is scored");
-  return count() - before;
+// The lines of the file, by place in TrafficCases().
+std::vector<std::string> RecordedLines() {
+  const auto text = ReadFile(kTrafficFile, 1 << 20);
+  EXPECT_TRUE(text.ok()) << text.status();
+  std::vector<std::string> lines;
+  if (!text.ok()) return lines;
+  for (absl::string_view line : absl::StrSplit(*text, '\n', absl::SkipEmpty()))
+    if (line[0] != '#') lines.emplace_back(line);
+  return lines;
 }
 
-struct LayerCase {
-  const char* family;
-  WeightFormat format;
-  int launches;
-};
+class LayerTraffic : public testing::TestWithParam<int> {};
 
-class LayerLaunches : public testing::TestWithParam<LayerCase> {};
-
-TEST_P(LayerLaunches, AreFew) {
-  const LayerCase& of = GetParam();
-  for (int rows : {1, 9, 64}) {
-    if (LeftOutOnHost(absl::StrCat(of.family, ", ", rows, " rows"), rows == 1))
-      continue;
-    EXPECT_EQ(Launches(of.family, of.format, 3, rows) -
-                  Launches(of.family, of.format, 2, rows),
-              of.launches)
-        << rows << " rows";
-  }
+// What differs was meant, or is a loss: `gpu_bits --traffic` prints the file.
+TEST_P(LayerTraffic, IsAsRecorded) {
+  const auto place = static_cast<std::size_t>(GetParam());
+  const TrafficCase traffic = TrafficCases()[place];
+  if (LeftOutOnHost(traffic.ToText(), traffic.rows == 1)) return;
+  const std::vector<std::string> lines = RecordedLines();
+  ASSERT_EQ(lines.size(), TrafficCases().size());
+  EXPECT_EQ(TrafficLine(traffic), lines[place]);
 }
 
-// Four sequences take the launches of one.
-TEST(LayerLaunchesOfABatch, AreNotMore) {
-  for (const char* family : {"mistral", "qwen2", "qwen3"})
-    EXPECT_EQ(Launches(family, WeightFormat::kBf16, 3, 2, 4) -
-                  Launches(family, WeightFormat::kBf16, 2, 2, 4),
-              std::string(family) == "qwen3" ? 7 : 6)
-        << family;
-}
-
-// With q8 weights another launch packs what a product reads; heads' norms take
-// one more (qwen3), layer norms two (gpt2).
 INSTANTIATE_TEST_SUITE_P(
-    All, LayerLaunches,
-    testing::Values(LayerCase{"mistral", WeightFormat::kBf16, 6},
-                    LayerCase{"qwen2", WeightFormat::kBf16, 6},
-                    LayerCase{"qwen3", WeightFormat::kBf16, 7},
-                    LayerCase{"gpt2", WeightFormat::kBf16, 8},
-                    LayerCase{"mistral", WeightFormat::kQ8, 9},
-                    LayerCase{"qwen3", WeightFormat::kQ8, 10},
-                    LayerCase{"gpt2", WeightFormat::kQ8, 9}),
-    [](const auto& row) {
-      return std::string(row.param.family) + "_" +
-             std::string(Name(row.param.format));
+    All, LayerTraffic, testing::Range(0, 32), [](const auto& place) {
+      const TrafficCase of =
+          TrafficCases()[static_cast<std::size_t>(place.param)];
+      return absl::StrCat(of.family, "_", Name(of.format), "_", of.sequences,
+                          "x", of.rows);
     });
+
+// As many as the design wants (docs/devices.md): head norms take one more,
+// layer norms two. More than 16 rows are packed for each of four products with
+// q8 weights.
+TEST(LayerLaunches, AreFew) {
+  const std::vector<std::string> lines = RecordedLines();
+  const std::vector<TrafficCase> cases = TrafficCases();
+  ASSERT_EQ(lines.size(), cases.size());
+  ASSERT_EQ(cases.size(), 32U);  // of the range above
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const TrafficCase& of = cases[i];
+    const int more = of.family == "qwen3" ? 1 : of.family == "gpt2" ? 2 : 0;
+    const int packed = of.format == WeightFormat::kQ8 && of.rows > 16 ? 4 : 0;
+    const std::vector<std::string> fields =
+        absl::StrSplit(lines[i], ' ', absl::SkipEmpty());
+    ASSERT_EQ(fields.size(), 9U) << lines[i];
+    EXPECT_EQ(fields[0], of.family);
+    EXPECT_EQ(fields[1], Name(of.format));
+    EXPECT_EQ(fields[4], std::to_string(6 + more + packed)) << of.ToText();
+  }
+}
 
 }  // namespace
 }  // namespace banyan

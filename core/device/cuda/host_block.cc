@@ -1,5 +1,6 @@
 #include "core/device/cuda/host_block.h"
 
+#include <algorithm>
 #include <bit>
 #include <boost/context/fiber.hpp>
 #include <boost/context/preallocated.hpp>
@@ -146,6 +147,7 @@ void HostThread::Copy(const HostCopy& copy) {
   CountLoad(*copy.from, kAheadBytes);
   copy.to->Expect(copy.to_first, kAheadBytes, moment_);
   copies_.push_back(copy);
+  most_under_way_ = std::max(most_under_way_, copies_.size() - arrived_);
   ++open_;
 }
 
@@ -154,6 +156,7 @@ void HostThread::CommitCopies() {
 }
 
 void HostThread::WaitCopies(int groups) {
+  if (committed_.size() - ended_ > static_cast<std::size_t>(groups)) ++waits_;
   while (committed_.size() - ended_ > static_cast<std::size_t>(groups)) {
     for (std::size_t i = 0; i < committed_[ended_]; ++i) {
       const HostCopy& copy = copies_[arrived_++];
@@ -173,7 +176,8 @@ void HostThread::Begin(HostBlock* block) {
   state_ = State::kReady;
   copies_.clear();  // whose memory is kept
   committed_.clear();
-  arrived_ = ended_ = open_ = 0;
+  arrived_ = ended_ = open_ = most_under_way_ = 0;
+  waits_ = 0;
 }
 
 void HostThread::End() {
@@ -365,6 +369,12 @@ absl::Status HostBlock::Run(const Launch& launch, int block,
   for (std::size_t i = 0; i < threads; ++i)
     if (threads_[i].state_ != HostThread::State::kDone)
       fibres_->SwitchTo(static_cast<int>(i));
+  std::uint64_t ahead = 0;
+  for (const HostThread& thread : threads_) {
+    ahead += thread.most_under_way_ * kAheadBytes;
+    launch.traffic->waits = std::max(launch.traffic->waits, thread.waits_);
+  }
+  launch.traffic->ahead = std::max(launch.traffic->ahead, ahead);
   return status_;
 }
 

@@ -95,6 +95,9 @@ class HostThread {
   std::size_t arrived_ = 0;
   std::size_t ended_ = 0;
   std::size_t open_ = 0;  // that are in no group yet
+  // For LaunchTraffic.
+  std::size_t most_under_way_ = 0;  // copies
+  int waits_ = 0;
 };
 
 // What a launch moved, as its threads asked for it.
@@ -102,6 +105,10 @@ struct LaunchTraffic {
   int launches = 0;
   std::uint64_t loaded = 0;  // bytes of the device's memory
   std::uint64_t stored = 0;
+  // Of the block that had the most: bytes of copies ahead that its threads had
+  // under way at once, and how often a thread waited for some.
+  std::uint64_t ahead = 0;
+  int waits = 0;
 };
 
 // Runs blocks one after the other. Keeps its fibres.

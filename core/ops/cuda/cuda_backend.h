@@ -105,13 +105,8 @@ class CudaBackend : public Backend {
   absl::StatusOr<DeviceSpan> Scratch(std::size_t bytes);
   // A product, with whatever makes its rows.
   absl::Status MultiplyRowsOf(const LinearArgs& args);
-  // A product whose rows are made as `launch` says.
-  absl::Status Multiply(const LinearArgs& args, LinearLaunch launch);
-  // One whose rows are another matrix's, brought to a standard size.
-  absl::Status MultiplyNormed(const LinearArgs& args, const NormArgs& norm);
-  // One whose rows are what a sequence's attention gives.
-  absl::Status MultiplyAttended(const AttentionArgs& attention,
-                                const LinearArgs& linear);
+  // A product whose rows are there; `norm`, if any, is taken of them.
+  absl::Status Multiply(const LinearArgs& args, const NormArgs* norm);
   // The row on this machine.
   absl::StatusOr<LogitRow> Fetch(const LogitRow& logits,
                                  std::unique_ptr<Buffer>& buffer);

@@ -20,10 +20,13 @@
 namespace banyan {
 namespace {
 
-// Whether products with it are of fragments of this format.
-bool IsTiles(const Weight& weight, WeightFormat format) {
+// Parts of the scratch begin at multiples of this.
+std::size_t RoundUp(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+// Whether products with it are of fragments.
+bool IsTiles(const Weight& weight) {
   const DeviceWeight on_device = WeightOf(weight);
-  return on_device.format == format && on_device.stride == 0;
+  return on_device.format != WeightFormat::kF32 && on_device.stride == 0;
 }
 
 // Whether a product does what follows it: the weight's rows are in the order
@@ -81,39 +84,38 @@ absl::Status CudaBackend::MultiplyRows(const LinearLaunch& launch) {
 }
 
 absl::Status CudaBackend::Multiply(const LinearArgs& args,
-                                   LinearLaunch launch) {
-  launch.x = args.x;
-  launch.weight = WeightOf(*args.weight);
-  launch.bias = args.bias;
-  launch.y = args.y;
-  launch.add = args.add;
+                                   const NormArgs* norm) {
+  LinearLaunch launch = {.x = norm != nullptr ? norm->x : args.x,
+                         .weight = WeightOf(*args.weight),
+                         .bias = args.bias,
+                         .y = args.y,
+                         .add = args.add,
+                         .norm = norm};
   if (launch.weight.stride > 0) return MultiplyRows(launch);
   if (launch.weight.format != WeightFormat::kF32) launch.squares = args.squares;
   launch.activate = std::get_if<ActivateArgs>(&args.then);
   launch.store = std::get_if<RotateStoreArgs>(&args.then);
-  BANYAN_ASSIGN_OR_RETURN(launch.scratch,
-                          Scratch(kernels_.linear_scratch(launch)));
+  NormArgs with;
+  const bool lacks_squares = norm != nullptr && norm->squares.empty();
+  if (lacks_squares) {
+    with = *norm;
+    with.squares.rows = norm->x.rows;
+    with.squares.columns = SquaresColumns(norm->x.columns);
+    with.squares.stride = static_cast<std::size_t>(with.squares.columns);
+    launch.norm = &with;
+  }
+  const std::size_t squares =
+      RoundUp(static_cast<std::size_t>(with.squares.rows) *
+              with.squares.stride * sizeof(float));
+  const std::size_t own = kernels_.linear_scratch(launch);
+  BANYAN_ASSIGN_OR_RETURN(const DeviceSpan scratch, Scratch(squares + own));
+  launch.scratch = scratch.Part(squares, own);
+  if (lacks_squares) {
+    if (squares > 0) with.squares.buffer = scratch_.get();
+    kernels_.squares(*device_, {.x = norm->x, .squares = with.squares});
+  }
   kernels_.linear(*device_, launch);
   return absl::OkStatus();
-}
-
-absl::Status CudaBackend::MultiplyNormed(const LinearArgs& args,
-                                         const NormArgs& norm) {
-  NormArgs with = norm;
-  if (with.squares.empty()) {
-    with.squares.rows = norm.x.rows;
-    with.squares.columns = SquaresColumns(norm.x.columns);
-    with.squares.stride = static_cast<std::size_t>(with.squares.columns);
-    BANYAN_ASSIGN_OR_RETURN(
-        const DeviceSpan span,
-        Scratch(static_cast<std::size_t>(with.squares.rows) *
-                with.squares.stride * sizeof(float)));
-    if (span.bytes > 0) with.squares.buffer = scratch_.get();
-    kernels_.squares(*device_, {.x = norm.x, .squares = with.squares});
-  }
-  LinearArgs product = args;
-  product.x = norm.x;
-  return Multiply(product, {.norm = &with});
 }
 
 absl::Status CudaBackend::Linear(const LinearArgs& args) {
@@ -128,48 +130,11 @@ absl::Status CudaBackend::Linear(const LinearArgs& args) {
 
 absl::Status CudaBackend::MultiplyRowsOf(const LinearArgs& args) {
   const auto* norm = std::get_if<NormArgs>(&args.source);
-  if (IsTiles(*args.weight, WeightFormat::kBf16)) {
-    if (norm != nullptr && !norm->center && norm->bias.empty())
-      return MultiplyNormed(args, *norm);
-  } else if (IsTiles(*args.weight, WeightFormat::kQ8)) {
-    if (norm != nullptr)
-      return Multiply(args, {.source = LinearSource::kNorm, .norm = norm});
-    const auto* attended =
-        std::get_if<absl::Span<const AttentionArgs>>(&args.source);
-    // The rows of several sequences have no order yet that a product could
-    // read.
-    if (attended != nullptr && attended->size() == 1)
-      return MultiplyAttended(attended->front(), args);
-  }
+  if (norm != nullptr && IsTiles(*args.weight) && !norm->center &&
+      norm->bias.empty())
+    return Multiply(args, norm);
   BANYAN_RETURN_IF_ERROR(MakeRows(*this, args.source));
-  return Multiply(args, {});
-}
-
-absl::Status CudaBackend::MultiplyAttended(const AttentionArgs& attention,
-                                           const LinearArgs& linear) {
-  AttentionArgs without = attention;
-  without.y = {};
-  // The product's scratch follows: both are read at once.
-  const LinearLaunch shape = {.x = linear.x,
-                              .weight = WeightOf(*linear.weight)};
-  const std::size_t partials = kernels_.attention_scratch({&without, 1});
-  BANYAN_ASSIGN_OR_RETURN(const DeviceSpan both,
-                          Scratch(partials + kernels_.linear_scratch(shape)));
-  const DeviceSpan scratch = both.Part(0, partials);
-  kernels_.attention(*device_, {&without, 1}, scratch);
-  LinearLaunch product = {
-      .x = shape.x,
-      .weight = shape.weight,
-      .bias = linear.bias,
-      .y = linear.y,
-      .add = linear.add,
-      .squares = linear.squares,
-      .scratch = both.Part(partials, kernels_.linear_scratch(shape)),
-      .source = LinearSource::kAttention,
-      .attention = &without,
-      .attention_scratch = scratch};
-  kernels_.linear(*device_, product);
-  return absl::OkStatus();
+  return Multiply(args, nullptr);
 }
 
 }  // namespace banyan

@@ -1,63 +1,102 @@
-// What attention leaves before its stretches are added up.
+// What attention leaves of each query before it is put together.
 #ifndef BANYAN_CORE_OPS_CUDA_DEVICE_ATTENDED_H_
 #define BANYAN_CORE_OPS_CUDA_DEVICE_ATTENDED_H_
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
 #include "core/device/cuda/kernel.h"
-#include "core/device/cuda/span.h"
 #include "core/ops/cuda/cuda_buffer.h"
+#include "core/ops/cuda/device/fragments.h"
 #include "core/ops/cuda/device/matrix.h"
-#include "core/ops/cuda/device/numbers.h"
 #include "core/ops/cuda/device/scores.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
 #include "core/ops/op_args.h"
 
 namespace banyan::BANYAN_MAKER {
 
-constexpr int kStretch = 128;  // positions
+constexpr int kUnits = 8;                 // of a stretch
+constexpr int kStretch = kUnits * kUnit;  // positions
 
 // How rows, heads and positions are shared out.
-struct Stretches {
-  Stretches() = default;
-  explicit Stretches(const AttentionArgs& args)
+//
+// Positions that all rows see at the same place are shared: whole units of
+// committed ones, and pending ones too where the rows are a chain. A block has
+// a stretch of them and sixteen queries, a tile. The other units, which pending
+// tokens have a part in, are a row's own: a warp has those of a row and of up
+// to sixteen of the heads that share a key.
+//
+// Of a query and a stretch, or a query and a unit of its own, there are partial
+// results: the sum of its values, `width` numbers, the largest score and the
+// sum of weights.
+struct AttentionParts {
+  AttentionParts() = default;
+  explicit AttentionParts(const AttentionArgs& args)
       : rows(args.queries.rows),
         heads(args.heads),
         group(args.heads / args.prefix->kv_heads),
         tiles((rows * group + kQueriesOfAWarp - 1) / kQueriesOfAWarp),
-        // As if the last row saw every pending one.
-        pending(args.first_pending + rows),
-        stretches((args.committed + args.length.most + pending + kStretch - 1) /
-                  kStretch),
+        head_tiles((group + kQueriesOfAWarp - 1) / kQueriesOfAWarp),
+        is_chain(args.is_chain),
         head_dim(args.prefix->head_dim),
-        width(KvWidth(head_dim)) {}
+        width(KvWidth(head_dim)) {
+    // As if the last row saw every pending one.
+    const int pending = args.first_pending + rows;
+    const int committed = args.committed + args.length.most;
+    stretches =
+        (committed + (is_chain ? pending : 0) + kStretch - 1) / kStretch;
+    own_units = is_chain ? 0 : (pending + 2 * (kUnit - 1)) / kUnit;
+  }
 
-  // Numbers of all partial results: of a query its sum of values, the largest
-  // score, the sum of weights.
-  std::size_t Partials() const {
-    return static_cast<std::size_t>(heads / group) *
-           static_cast<std::size_t>(tiles) *
-           static_cast<std::size_t>(stretches) * kQueriesOfAWarp *
+  BANYAN_ANYWHERE int kv_heads() const { return heads / group; }
+  BANYAN_ANYWHERE int shared_blocks() const {
+    return kv_heads() * tiles * stretches;
+  }
+  int own_warps() const {
+    return is_chain ? 0 : kv_heads() * rows * head_tiles;
+  }
+  // Of all partial results.
+  std::size_t numbers() const {
+    const std::size_t shared = std::size_t{static_cast<unsigned>(tiles)} *
+                               static_cast<unsigned>(stretches) *
+                               kQueriesOfAWarp;
+    const std::size_t own = std::size_t{static_cast<unsigned>(rows)} *
+                            static_cast<unsigned>(own_units * group);
+    return static_cast<std::size_t>(kv_heads()) * (shared + own) *
            static_cast<std::size_t>(width + 4);
   }
-  BANYAN_DEVICE std::int64_t Partial(int kv_head, int tile, int stretch,
-                                     int query) const {
+
+  // The first shared position that is none, after `committed` ones.
+  BANYAN_DEVICE int SharedEnd(int committed, int pending) const {
+    return is_chain ? committed + pending : committed / kUnit * kUnit;
+  }
+  BANYAN_DEVICE std::int64_t OfStretch(int kv_head, int tile, int stretch,
+                                       int query) const {
     return (((std::int64_t{kv_head} * tiles + tile) * stretches + stretch) *
                 kQueriesOfAWarp +
             query) *
            (width + 4);
   }
+  BANYAN_DEVICE std::int64_t OfUnit(int kv_head, int row, int unit,
+                                    int head) const {
+    const std::int64_t shared =
+        std::int64_t{heads / group} * tiles * stretches * kQueriesOfAWarp;
+    return (shared +
+            ((std::int64_t{kv_head} * rows + row) * own_units + unit) * group +
+            head) *
+           (width + 4);
+  }
 
   int rows = 0;
   int heads = 0;
-  int group = 1;      // heads that share keys
-  int tiles = 0;      // of queries, of one key head
-  int pending = 0;    // that a row sees at most
-  int stretches = 0;  // of the longest row
+  int group = 1;       // heads that share keys
+  int tiles = 0;       // of queries, of one key head
+  int head_tiles = 1;  // of a row's heads that share keys
+  bool is_chain = false;
   int head_dim = 0;
-  int width = 0;  // of a key
+  int width = 0;      // of a key
+  int stretches = 0;  // of shared positions, at most
+  int own_units = 0;  // of a row, at most
 };
 
 // The pending rows that a row sees, by depth.
@@ -82,69 +121,24 @@ struct Ancestors {
   }
   BANYAN_DEVICE int Count(int row) const {
     int count = 0;
-    for (int word = 0; word < words; ++word) count += Bits(Word(row, word));
+    BANYAN_ROLL for (int word = 0; word < words; ++word) count +=
+        Bits(Word(row, word));
     return count;
   }
   // Of the one at this depth, from 0.
   BANYAN_DEVICE int Place(int row, int depth) const {
     int word = 0;
     std::uint32_t bits = Word(row, 0);
-    for (int here = Bits(bits); depth >= here; here = Bits(bits)) {
+    BANYAN_ROLL for (int here = Bits(bits); depth >= here; here = Bits(bits)) {
       depth -= here;
       bits = Word(row, ++word);
     }
-    for (; depth > 0; --depth) bits &= bits - 1;
+    BANYAN_ROLL for (; depth > 0; --depth) bits &= bits - 1;
     return word * 32 + Bits((bits & (~bits + 1)) - 1);
   }
 
   Global<const std::int32_t> visible;
   int words = 0;
-};
-
-// The stretches of a query, in order.
-struct Attended {
-  Attended() = default;
-  Attended(CudaDevice& device, const AttentionArgs& args, DeviceSpan scratch)
-      : of(args),
-        ancestors(device, args),
-        committed(args.committed),
-        live(device, LiveOf(args.length)),
-        partials(device, scratch) {}
-
-  // Number `column` of a row of all heads.
-  BANYAN_DEVICE float Value(int row, int column) const {
-    const int head = column / of.head_dim;
-    const int i = column % of.head_dim;
-    const int query = row * of.group + head % of.group;
-    const int length = committed + LiveNumber(live) + ancestors.Count(row);
-    const int count = (length + kStretch - 1) / kStretch;
-    const auto at = [&](int stretch) {
-      return of.Partial(head / of.group, query / kQueriesOfAWarp, stretch,
-                        query % kQueriesOfAWarp);
-    };
-    float largest = -INFINITY;
-    for (int stretch = 0; stretch < count; ++stretch)
-      largest = fmaxf(largest, partials.Read(at(stretch) + of.width));
-    float sum = 0;
-    float value = 0;
-    for (int stretch = 0; stretch < count; ++stretch) {
-      const std::int64_t first = at(stretch);
-      const float own = partials.Read(first + of.width);
-      const float part = partials.Read(first + of.width + 1);
-      // One that sees nothing of the stretch; NaN is seen.
-      if (own == -INFINITY && part == 0) continue;
-      const float weight = own == largest ? 1.0F : Exp(own - largest);
-      sum = fmaf(part, weight, sum);
-      value = fmaf(partials.Read(first + i), weight, value);
-    }
-    return value / sum;
-  }
-
-  Stretches of;
-  Ancestors ancestors;
-  int committed = 0;
-  Global<const std::int32_t> live;
-  Global<const float> partials;
 };
 
 }  // namespace banyan::BANYAN_MAKER

@@ -1,5 +1,5 @@
-// A cache as kernels see it. Rows of keys and values are padded with zeros to
-// the widths that attention is compiled for.
+// A cache as kernels see it. Rows of keys and values are padded with zeros
+// (KvWidth).
 #ifndef BANYAN_CORE_OPS_CUDA_DEVICE_KV_LAYOUT_H_
 #define BANYAN_CORE_OPS_CUDA_DEVICE_KV_LAYOUT_H_
 

@@ -10,13 +10,11 @@
 
 #include "core/device/cuda/kernel.h"
 #include "core/device/cuda/pack.h"
-#include "core/ops/cuda/device/matrix.h"
-#include "core/ops/cuda/device/normed_rows.h"
+#include "core/ops/cuda/device/number_rows.h"
 #include "core/ops/cuda/device/numbers.h"
 #include "core/ops/cuda/device/packed_rows.h"
 #include "core/ops/cuda/device/weight_reader.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
-#include "core/ops/op_args.h"
 
 namespace banyan::BANYAN_MAKER {
 
@@ -32,34 +30,7 @@ struct Bf16Product {
   static constexpr int kWeightWords = 128;  // of a tile, in a ring
   static constexpr int kRowsWords = 128;    // of 8 rows of a tile
 
-  // Rows of x, as numbers.
-  struct Source {
-    Source(CudaDevice& device, const LinearLaunch& launch)
-        : x(device, launch.x),
-          aligned(launch.x.offset % 4 == 0 && launch.x.stride % 4 == 0) {
-      if (launch.norm == nullptr) return;
-      weight = {device, launch.norm->weight};
-      squares = {device, launch.norm->squares};
-      epsilon = launch.norm->epsilon;
-    }
-    BANYAN_DEVICE int rows() const { return x.rows; }
-    // The scale of a row's norm, by all lanes of a warp.
-    BANYAN_DEVICE float ScaleOfRow(const Thread& t, int row) const {
-      return ScaleOf(SumOfSquares(t, SquaresColumns(x.columns),
-                                  [&](int i) { return squares.Read(row, i); }),
-                     x.columns, epsilon);
-    }
-    // Whether four numbers from `column` on are read at once.
-    BANYAN_DEVICE bool AtOnce(int column) const {
-      return aligned && column + 4 <= x.columns;
-    }
-
-    Matrix<const float> x;
-    bool aligned;
-    Matrix<const float> weight;   // of the norm; empty: there is none
-    Matrix<const float> squares;  // of x
-    float epsilon = 0;
-  };
+  using Source = NumberRows;
   struct Rows {
     std::uint32_t words[2];
   };
@@ -76,35 +47,18 @@ struct Bf16Product {
   }
   BANYAN_DEVICE static void AskRows(const Thread& t, const Ring& ring, int at,
                                     const Source& of, int group, int tile) {
-    const int row = group * 8 + t.lane() / 4;
-    const int column = tile * 16 + t.lane() % 4 * 4;
-    if (row < of.x.rows && of.AtOnce(column))
-      ring.floats.CopyAhead(at + t.lane() * 4, of.x.numbers,
-                            of.x.At(row, column));
+    of.Ask<1>(t, ring.floats, at, group * 8 + t.lane() / 4,
+              tile * 16 + t.lane() % 4 * 4);
   }
   // `scale` is that of the lane's row.
   BANYAN_DEVICE static Rows RowsOf(const Thread& t, const Ring& ring, int at,
                                    const Source& of, int group, int tile,
                                    float scale) {
-    const int row = group * 8 + t.lane() / 4;
-    const int column = tile * 16 + t.lane() % 4 * 4;
-    if (row >= of.x.rows) return {};
-    Pack<float, 4> numbers = {};
-    if (of.AtOnce(column)) {
-      numbers = ring.floats.template ReadPack<4>(at + t.lane() * 4);
-    } else {
-      BANYAN_UNROLL for (int i = 0; i < 4; ++i) {
-        if (column + i < of.x.columns)
-          numbers.at[i] = of.x.Read(row, column + i);
-      }
-    }
-    std::uint32_t halves[4];
-    BANYAN_UNROLL for (int i = 0; i < 4; ++i) {
-      if (!of.weight.empty() && column + i < of.x.columns)
-        numbers.at[i] = numbers.at[i] * scale * of.weight.Read(0, column + i);
-      halves[i] = ToBf16(numbers.at[i]);
-    }
-    return {{halves[0] | halves[1] << 16, halves[2] | halves[3] << 16}};
+    float numbers[4];
+    of.Read<1>(t, ring.floats, at, group * 8 + t.lane() / 4,
+               tile * 16 + t.lane() % 4 * 4, scale, numbers);
+    return {{ToBf16(numbers[0]) | ToBf16(numbers[1]) << 16,
+             ToBf16(numbers[2]) | ToBf16(numbers[3]) << 16}};
   }
   BANYAN_DEVICE void AddTo(const Thread& t, const Rows& rows,
                            std::array<float, 4>& sums) const {
@@ -113,27 +67,12 @@ struct Bf16Product {
   }
 };
 
-struct Q8Product {
+// What products of q8 weights share, wherever the rows were quantised.
+struct Q8Weight {
   static constexpr const char* kName = "linear_q8";
   static constexpr bool kShared = true;
   static constexpr int kWeightWords = 128 + 8;  // scales last
-  static constexpr int kRowsWords = 64 + 8;
 
-  // Rows that were packed.
-  struct Source {
-    Source(CudaDevice& device, const LinearLaunch& launch)
-        : packed(PackedOf(launch)), words(device, launch.scratch) {}
-    BANYAN_DEVICE int rows() const {
-      return static_cast<int>(packed.groups) * 8;
-    }
-    BANYAN_DEVICE float ScaleOfRow(const Thread& /*t*/, int /*row*/) const {
-      return 1;
-    }
-
-    Packed packed;
-    Global<const std::uint32_t> words;
-    Matrix<const float> weight;  // empty
-  };
   struct Rows {
     Pack<std::uint32_t, 2> words;
     float scales[2];  // of the two rows that the lane has sums of
@@ -157,6 +96,59 @@ struct Q8Product {
     low = FromBf16(both & 0xffffU);
     high = FromBf16(both >> 16);
   }
+  BANYAN_DEVICE void AddTo(const Thread& t, const Rows& rows,
+                           std::array<float, 4>& sums) const {
+    std::array<std::int32_t, 4> whole = {};
+    t.MultiplyBytes({words.at[0], words.at[1], words.at[2], words.at[3]},
+                    {rows.words.at[0], rows.words.at[1]}, whole);
+    BANYAN_UNROLL for (int i = 0; i < 4; ++i) sums[i] =
+        fmaf(static_cast<float>(whole[i]) * rows.scales[i % 2],
+             i < 2 ? low : high, sums[i]);
+  }
+};
+
+// Rows are quantised where they are multiplied.
+struct Q8Product : Q8Weight {
+  static constexpr int kRowsWords = 256;
+
+  using Source = NumberRows;
+
+  BANYAN_DEVICE static void AskRows(const Thread& t, const Ring& ring, int at,
+                                    const Source& of, int group, int tile) {
+    of.Ask<2>(t, ring.floats, at, group * 8 + t.lane() / 4,
+              tile * 32 + t.lane() % 4 * 8);
+  }
+  BANYAN_DEVICE static Rows RowsOf(const Thread& t, const Ring& ring, int at,
+                                   const Source& of, int group, int tile,
+                                   float scale) {
+    float numbers[8];
+    of.Read<2>(t, ring.floats, at, group * 8 + t.lane() / 4,
+               tile * 32 + t.lane() % 4 * 8, scale, numbers);
+    const Quants quants = QuantsOf(t, numbers);
+    // Of rows 2 (lane % 4) and the next one.
+    const int from = t.lane() % 4 * 8;
+    return {quants.words,
+            {t.ShuffleFrom(quants.scale, from),
+             t.ShuffleFrom(quants.scale, from + 4)}};
+  }
+};
+
+// Rows were packed by a launch of their own.
+struct PackedQ8Product : Q8Weight {
+  static constexpr int kRowsWords = 64 + 8;
+
+  struct Source {
+    Source(CudaDevice& device, const LinearLaunch& launch)
+        : packed(PackedOf(launch)), words(device, launch.scratch) {}
+    template <int kGroups>
+    BANYAN_DEVICE void ReadScales(const Thread& /*t*/, int /*first*/,
+                                  const Shared<float>& /*shared*/,
+                                  float (&/*scales*/)[kGroups]) const {}
+
+    Packed packed;
+    Global<const std::uint32_t> words;
+  };
+
   BANYAN_DEVICE static void AskRows(const Thread& t, const Ring& ring, int at,
                                     const Source& of, int group, int tile) {
     if (group >= of.packed.groups) return;
@@ -176,15 +168,6 @@ struct Q8Product {
     return {ring.words.template ReadPack<2>(at + t.lane() * 2),
             {std::bit_cast<float>(scales.at[0]),
              std::bit_cast<float>(scales.at[1])}};
-  }
-  BANYAN_DEVICE void AddTo(const Thread& t, const Rows& rows,
-                           std::array<float, 4>& sums) const {
-    std::array<std::int32_t, 4> whole = {};
-    t.MultiplyBytes({words.at[0], words.at[1], words.at[2], words.at[3]},
-                    {rows.words.at[0], rows.words.at[1]}, whole);
-    BANYAN_UNROLL for (int i = 0; i < 4; ++i) sums[i] =
-        fmaf(static_cast<float>(whole[i]) * rows.scales[i % 2],
-             i < 2 ? low : high, sums[i]);
   }
 };
 

@@ -1,23 +1,24 @@
-// Attention over a tree, as two products of fragments with a softmax that runs
-// along the positions between them.
+// Attention over a tree, as two products of fragments with a softmax between
+// them.
 //
-// A warp has up to 16 queries of one key head (rows, and the heads that share
-// keys) and a stretch of kStretch positions. It goes along them 16 at a time:
-// scores of queries and keys, the largest so far, weights as bfloat16s, their
-// sum with the values. Positions, not slots, say what is added to what: at 16
-// committed positions all queries of the warp look at the same keys; where some
-// are pending, every row has its own path, whose keys are gathered into the
-// places of their positions, and the warp does the same once for each of its
-// rows, whose other queries do not see it. A weight of 0 changes no bit. So
-// what a row gets is the same whether its ancestors are committed or pending,
+// A warp has up to 16 queries of one key head and a unit: 32 positions, counted
+// from the start of the text. Scores of queries and keys, the largest of the
+// unit, weights as bfloat16s, their sum with the values. A stretch is 256
+// positions. Its units are put together one after the other (Softmax::Put), and
+// then the stretches of a query. Positions, not slots, say what is added to
+// what; so a row gets the same whether its ancestors are committed or pending,
 // and whatever stands beside it.
 //
-// A second launch adds up the stretches of each query, in order.
+// A block does a stretch of positions that all rows share, a unit a warp, and
+// puts the units together. Units that pending tokens have a part in are a row's
+// own (AttentionParts): their keys and values are gathered along the row's
+// path, and they are left as they are. A second launch puts both together.
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
 #include "core/device/cuda/kernel.h"
+#include "core/device/cuda/pack.h"
 #include "core/ops/cuda/device/attended.h"
 #include "core/ops/cuda/device/kv_layout.h"
 #include "core/ops/cuda/device/matrix.h"
@@ -29,13 +30,26 @@
 namespace banyan::BANYAN_MAKER {
 namespace {
 
-constexpr int kWarps = 4;
+constexpr int kThreads = kUnits * 32;
 constexpr int kQueries = kQueriesOfAWarp;
+constexpr int kColumns = 64;  // of values that a block puts together at once
+// Of the block's memory: sums of values by unit and query, then a Softmax of
+// each.
+constexpr int kValueNumbers = kUnits * kQueries * kColumns;
+constexpr int kSharedBytes =
+    (kValueNumbers + kUnits * kQueries * 2) * static_cast<int>(sizeof(float));
+
+// Multiplies what stands for `before` and adds a part.
+template <int kCount>
+BANYAN_DEVICE void PutNumbers(const Softmax::Shares& shares,
+                              const Pack<float, kCount>& part,
+                              Pack<float, kCount>& all) {
+  BANYAN_UNROLL for (int i = 0; i < kCount; ++i) all.at[i] =
+      fmaf(part.at[i], shares.part, all.at[i] * shares.before);
+}
 
 // The rows of one sequence.
-template <int kWidth>
 struct Attending {
-  static constexpr int kOutputs = kWidth / 8;  // fragments of a sum of values
   Attending() = default;
   Attending(CudaDevice& device, const AttentionArgs& args, DeviceSpan scratch)
       : of(args),
@@ -47,14 +61,14 @@ struct Attending {
         live(device, LiveOf(args.length)),
         window(args.window),
         ancestors(device, args),
+        y(device, args.y),
         partials(device, scratch) {}
 
   int blocks() const {
-    const int items = prefix.kv_heads * of.tiles * of.stretches;
-    return (items + kWarps - 1) / kWarps;
+    return of.shared_blocks() + (of.own_warps() + kUnits - 1) / kUnits;
   }
 
-  Stretches of;
+  AttentionParts of;
   Matrix<const float> queries;
   KvCacheOf<const std::uint32_t> prefix;
   KvCacheOf<const std::uint32_t> pending;
@@ -63,168 +77,306 @@ struct Attending {
   Global<const std::int32_t> live;  // to be added to both
   int window = 0;
   Ancestors ancestors;
+  Matrix<float> y;
   Global<float> partials;
 
-  // Of a lane: of the warp's queries it has numbers of two, `lane / 4` and 8
-  // on.
-  struct State {
-    int committed;
-    int pending_slot;
-    LaneQueries<kWidth> queries;
-    int row[2];     // -1: there is no such query
-    int length[2];  // positions that it sees
-    Softmax softmax[2];
-    std::array<float, 4> values[kOutputs];
+  // A unit, as a warp's queries see it.
+  struct Unit {
+    int kv_head = 0;
+    int committed = 0;
+    int pending_slot = 0;
+    int first = 0;       // position
+    int end = 0;         // there is nothing from there on
+    int row = -1;        // whose own it is, -1: it is shared
+    int place = 0;       // of a row's own: the lane's position's pending token
+    int length[2] = {};  // that the lane's queries see
+    LaneQueries queries = {};
   };
 
-  // Where the key and value of a position stand, for a row's path; kShared: it
-  // is committed.
+  // Where the key and value of a position stand: the first word among the
+  // committed ones, or among the pending ones.
   struct Slot {
-    bool there = false;
+    std::int64_t word = -1;  // -1: nowhere
     bool is_pending = false;
-    std::int64_t word = 0;
   };
-  template <bool kShared>
-  BANYAN_DEVICE Slot At(const State& state, int kv_head, int position, int row,
-                        int length) const {
-    if (kShared || position < state.committed)
-      return {true, false, prefix.Row(kv_head, position) / 2};
-    if (row < 0 || position >= length) return {};
-    const int place = ancestors.Place(row, position - state.committed);
-    return {true, true, pending.Row(kv_head, state.pending_slot + place) / 2};
+  // Of the unit's position `at`, by all lanes of the warp.
+  BANYAN_DEVICE Slot At(const Thread& t, const Unit& unit, int at) const {
+    const int position = unit.first + at;
+    int place = position - unit.committed;
+    if (unit.row >= 0) place = t.ShuffleFrom(unit.place, at);
+    if (position < unit.committed)
+      return {prefix.Row(unit.kv_head, position) / 2, false};
+    if (position >= unit.end) return {};
+    return {pending.Row(unit.kv_head, unit.pending_slot + place) / 2, true};
   }
-  BANYAN_DEVICE static Pack<std::uint32_t, 2> Words(
+  template <int kCount>
+  BANYAN_DEVICE static Pack<std::uint32_t, kCount> Words(
       const Slot& slot, const Global<const std::uint32_t>& committed_words,
       const Global<const std::uint32_t>& pending_words, int word) {
-    if (!slot.there) return {{0, 0}};
+    if (slot.word < 0) return {};
     return slot.is_pending
-               ? pending_words.template ReadPack<2>(slot.word + word)
-               : committed_words.template ReadPack<2>(slot.word + word);
+               ? pending_words.template ReadPack<kCount>(slot.word + word)
+               : committed_words.template ReadPack<kCount>(slot.word + word);
   }
 
-  // Sixteen positions from `first` on, of which every query sees those below
-  // its length and in its window; with `only` >= 0 none but that row's queries
-  // do. kShared: all are committed.
-  template <bool kShared>
-  BANYAN_DEVICE void Look(const Thread& t, int kv_head, int first, int only,
-                          State& state) const {
-    const int group = t.lane() / 4;
-    int length = 0;
-    if (only >= 0) length = state.committed + ancestors.Count(only);
-    const Slot keys[2] = {
-        At<kShared>(state, kv_head, first + group, only, length),
-        At<kShared>(state, kv_head, first + 8 + group, only, length)};
-    std::array<float, 4> scores[2] = {};
-    state.queries.Multiply(
-        t,
-        [&](int half, int word) {
-          return Words(keys[half], prefix.keys, pending.keys, word);
-        },
-        scores);
-    std::array<std::uint32_t, 4> weights;
-    float shrink[2];
+  // Of the lane's two queries: the softmax of a unit, and the weights of its
+  // positions, as fragments of the first and of the last sixteen.
+  struct Weights {
+    Softmax softmax[2];
+    std::array<std::uint32_t, 4> words[2];
+  };
+  BANYAN_DEVICE Weights Weigh(const Thread& t, const Unit& unit) const {
+    Slot keys[4];
+    BANYAN_UNROLL for (int j = 0; j < 4; ++j) keys[j] =
+        At(t, unit, t.lane() / 4 + j * 8);
+    LaneScores scores;
+    scores.Find(t, queries, unit.queries, of.head_dim, of.width,
+                [&](int j, int word) {
+                  return Words<4>(keys[j], prefix.keys, pending.keys, word);
+                });
+    Weights weights;
     BANYAN_UNROLL for (int q = 0; q < 2; ++q) {
-      float own[4];
-      bool seen[4];
-      BANYAN_UNROLL for (int i = 0; i < 4; ++i) {
-        const int position = first + SlotOfLane(t, i);
-        seen[i] = state.row[q] >= 0 && (only < 0 || state.row[q] == only) &&
-                  position < state.length[q] &&
-                  (window == 0 || position >= state.length[q] - window);
-        own[i] = scores[i / 2][q * 2 + i % 2];
+      float own[8];
+      bool seen[8];
+      const int length = unit.length[q];
+      BANYAN_UNROLL for (int i = 0; i < 8; ++i) {
+        const int position = unit.first + PlaceOfLane(t, i);
+        seen[i] =
+            position < length && (window == 0 || position >= length - window);
+        own[i] = scores.At(q, i);
       }
-      shrink[q] = state.softmax[q].Add(t, seen, own);
-      weights[q] = ToBf16(own[0]) | ToBf16(own[1]) << 16;
-      weights[q + 2] = ToBf16(own[2]) | ToBf16(own[3]) << 16;
+      weights.softmax[q] = Softmax::Of(t, seen, own);
+      BANYAN_UNROLL for (int half = 0; half < 2; ++half) {
+        BANYAN_UNROLL for (int i = 0; i < 2; ++i) {
+          const int at = half * 4 + i * 2;
+          weights.words[half][q + i * 2] = ToBf16(own[at]) | ToBf16(own[at + 1])
+                                                                 << 16;
+        }
+      }
     }
-    // A lane's part of the values: of four positions, one stretch of each.
-    Slot slots[4];
-    BANYAN_UNROLL for (int i = 0; i < 4; ++i) slots[i] =
-        At<kShared>(state, kv_head, first + SlotOfLane(t, i), only, length);
-    BANYAN_UNROLL for (int o = 0; o < kOutputs; ++o) {
-      BANYAN_UNROLL for (int i = 0; i < 4; ++i) state.values[o][i] *=
-          shrink[i / 2];
+    return weights;
+  }
+
+  // Adds up a unit's values, of columns `first` on: of the lane's query q,
+  // `put(q, at, sums)` gets those of columns first + at to first + at + 3.
+  template <int kWords, typename Put>
+  BANYAN_DEVICE void AddValues(const Thread& t, const Slot (&slots)[8],
+                               const Weights& weights, int first,
+                               const Put& put) const {
+    Pack<std::uint32_t, kWords> at[8];
+    BANYAN_UNROLL for (int i = 0; i < 8; ++i) at[i] =
+        Words<kWords>(slots[i], prefix.values, pending.values,
+                      first / 2 + t.lane() / 4 * kWords);
+    std::array<float, 4> sums[2 * kWords] = {};
+    BANYAN_UNROLL for (int o = 0; o < 2 * kWords; ++o) {
+      const auto both = [&](int i) {
+        const int shift = 16 * (o % 2);
+        return (at[i].at[o / 2] >> shift & 0xffffU) |
+               (at[i + 1].at[o / 2] >> shift & 0xffffU) << 16;
+      };
+      t.Multiply(weights.words[0], {both(0), both(2)}, sums[o]);
+      t.Multiply(weights.words[1], {both(4), both(6)}, sums[o]);
     }
-    BANYAN_UNROLL for (int o = 0; o < kOutputs; o += 4) {
-      Pack<std::uint32_t, 2> at[4];
-      BANYAN_UNROLL for (int i = 0; i < 4; ++i) at[i] =
-          Words(slots[i], prefix.values, pending.values,
-                group * (kWidth / 16) + o / 2);
-      BANYAN_UNROLL for (int k = 0; k < 4; ++k) {
-        const int shift = 16 * (k % 2);
-        const auto both = [&](int i) {
-          return (at[i].at[k / 2] >> shift & 0xffffU) |
-                 (at[i + 1].at[k / 2] >> shift & 0xffffU) << 16;
-        };
-        t.Multiply(weights, {both(0), both(2)}, state.values[o + k]);
+    BANYAN_UNROLL for (int q = 0; q < 2; ++q) {
+      BANYAN_UNROLL for (int i = 0; i < 2; ++i) {
+        BANYAN_UNROLL for (int o = 0; o < 2 * kWords; o += 4) put(
+            q, (t.lane() % 4 * 2 + i) * 2 * kWords + o,
+            Pack<float, 4>{{sums[o][q * 2 + i], sums[o + 1][q * 2 + i],
+                            sums[o + 2][q * 2 + i], sums[o + 3][q * 2 + i]}});
       }
     }
   }
 
-  // Block number `block` of the sequence's.
+  // A block's place: a stretch of shared positions and a tile of queries, or,
+  // for each of its warps, a row and a tile of its heads.
+  struct Item {
+    bool is_shared = false;
+    int kv_head = 0;
+    int tile = 0;
+    int stretch = 0;
+    int row = 0;
+    int units = 0;  // of the stretch, or of the row's own
+  };
+  BANYAN_DEVICE Item ItemOf(const Thread& t, int block, int committed) const {
+    Item item;
+    item.is_shared = block < of.shared_blocks();
+    if (item.is_shared) {
+      // The tiles that look at one stretch stand together.
+      item.tile = block % of.tiles;
+      item.stretch = block / of.tiles % of.stretches;
+      item.kv_head = block / of.tiles / of.stretches;
+      const int last = (item.tile * kQueries + kQueries - 1) / of.group;
+      item.row = last < of.rows ? last : of.rows - 1;
+    } else {
+      const int own = (block - of.shared_blocks()) * kUnits + t.warp();
+      item.row = own % of.rows;
+      item.tile = own / of.rows % of.head_tiles;
+      item.kv_head = own / of.rows / of.head_tiles;
+      if (item.kv_head >= of.kv_heads()) return item;
+    }
+    const int pending_now = ancestors.Count(item.row);
+    const int shared = of.SharedEnd(committed, pending_now);
+    const int positions = item.is_shared ? shared - item.stretch * kStretch
+                                         : committed + pending_now - shared;
+    item.units = (positions + kUnit - 1) / kUnit;
+    if (item.is_shared && item.units > kUnits) item.units = kUnits;
+    return item;
+  }
+
+  // Query q of the lane: its row, -1 if there is none, and its head.
+  struct Query {
+    int row;
+    int head;  // of those that share the key
+  };
+  BANYAN_DEVICE Query QueryOf(const Thread& t, const Item& item, int q) const {
+    const int query = item.tile * kQueries + t.lane() / 4 + q * 8;
+    if (!item.is_shared) return {query < of.group ? item.row : -1, query};
+    const int row = query / of.group;
+    return {row < of.rows ? row : -1, query % of.group};
+  }
+
   BANYAN_DEVICE void Run(const Thread& t, int block) const {
-    // A warp an item: the tiles that look at one stretch stand together, so
-    // that a block's warps read the same keys and values.
-    const std::int64_t item = std::int64_t{block} * kWarps + t.warp();
-    const auto tile = static_cast<int>(item % of.tiles);
-    const auto stretch = static_cast<int>(item / of.tiles % of.stretches);
-    const auto kv_head = static_cast<int>(item / of.tiles / of.stretches);
-    if (kv_head >= prefix.kv_heads) return;
-    const int group = t.lane() / 4;
-    const int place = t.lane() % 4;
     const int length_now = LiveNumber(live);
     const int committed = first_committed + length_now;
-    if (stretch * kStretch >= committed + of.pending) return;
-    State state = {};
-    state.committed = committed;
-    state.pending_slot = first_pending_slot + length_now;
+    const Item item = ItemOf(t, block, committed);
+    if (item.units <= 0) return;
+    Unit unit = {.kv_head = item.kv_head,
+                 .committed = committed,
+                 .pending_slot = first_pending_slot + length_now};
     BANYAN_UNROLL for (int q = 0; q < 2; ++q) {
-      const int query = tile * kQueries + group + q * 8;
-      const int row = query / of.group;
-      state.row[q] = row < of.rows ? row : -1;
-      if (state.row[q] < 0) continue;
-      state.length[q] = committed + ancestors.Count(row);
-      const int first =
-          (kv_head * of.group + query % of.group) * prefix.head_dim;
-      state.queries.Read(t, queries, row, first, prefix.head_dim, q);
+      const Query query = QueryOf(t, item, q);
+      if (query.row < 0) continue;
+      unit.length[q] = committed + ancestors.Count(query.row);
+      unit.queries.Take(q, query.row,
+                        (item.kv_head * of.group + query.head) * of.head_dim);
     }
-    const int begin = stretch * kStretch;
-    const int end = begin + kStretch;
-    const int shared = committed / 16 * 16 < end ? committed / 16 * 16 : end;
-    for (int first = begin; first < shared; first += 16)
-      Look<true>(t, kv_head, first, -1, state);
-    const int first_row = tile * kQueries / of.group;
-    const int last_query = tile * kQueries + kQueries - 1;
-    const int last_row =
-        last_query / of.group < of.rows ? last_query / of.group : of.rows - 1;
-    for (int row = first_row; row <= last_row; ++row) {
-      const int length = committed + ancestors.Count(row);
-      for (int first = shared < begin ? begin : shared;
-           first < length && first < end; first += 16)
-        Look<false>(t, kv_head, first, row, state);
+    unit.end = committed + ancestors.Count(item.row);
+    if (!item.is_shared) unit.row = item.row;
+    const Shared<float> values = t.SharedArray<float>(0, kValueNumbers);
+    const Shared<float> softmaxes =
+        t.SharedArray<float>(kValueNumbers * 4, kUnits * kQueries * 2);
+    // A warp has a unit of the stretch, or all of a row's own.
+    int number = item.is_shared ? t.warp() : 0;
+    unit.first = (item.is_shared ? item.stretch * kStretch
+                                 : of.SharedEnd(committed, 0)) +
+                 number * kUnit;
+    BANYAN_ROLL while (true) {
+      const bool has_unit = number < item.units;
+      Weights weights;
+      Slot slots[8];
+      if (has_unit) {
+        const int depth = unit.first + t.lane() - committed;
+        if (unit.row >= 0 && depth >= 0 && depth + committed < unit.end)
+          unit.place = ancestors.Place(unit.row, depth);
+        weights = Weigh(t, unit);
+        BANYAN_UNROLL for (int i = 0; i < 8; ++i) slots[i] =
+            At(t, unit, PlaceOfLane(t, i));
+        BANYAN_UNROLL for (int q = 0; q < 2; ++q) {
+          if (t.lane() % 4 != 0) continue;
+          const int query = t.lane() / 4 + q * 8;
+          if (item.is_shared)
+            WriteSoftmax(softmaxes, (t.warp() * kQueries + query) * 2,
+                         weights.softmax[q]);
+          else if (item.tile * kQueries + query < of.group)
+            WriteSoftmax(partials,
+                         of.OfUnit(item.kv_head, item.row, number,
+                                   item.tile * kQueries + query) +
+                             of.width,
+                         weights.softmax[q]);
+        }
+      }
+      BANYAN_ROLL for (int first = 0; first < of.width; first += kColumns) {
+        const auto put = [&](int q, int at, const Pack<float, 4>& sums) {
+          const int query = t.lane() / 4 + q * 8;
+          if (item.is_shared)
+            values.template WritePack<4>(
+                (t.warp() * kQueries + query) * kColumns + at, sums);
+          else if (item.tile * kQueries + query < of.group)
+            partials.template WritePack<4>(
+                of.OfUnit(item.kv_head, item.row, number,
+                          item.tile * kQueries + query) +
+                    first + at,
+                sums);
+        };
+        if (has_unit) {
+          if (of.width - first >= kColumns)
+            AddValues<4>(t, slots, weights, first, put);
+          else
+            AddValues<2>(t, slots, weights, first, put);
+        }
+        if (item.is_shared) PutUnitsTogether(t, item, first, values, softmaxes);
+      }
+      if (item.is_shared) return;
+      unit.first += kUnit;
+      if (++number == item.units) return;
     }
-    BANYAN_UNROLL for (int q = 0; q < 2; ++q) {
-      if (state.row[q] < 0) continue;
-      const std::int64_t at = of.Partial(kv_head, tile, stretch, group + q * 8);
-      BANYAN_UNROLL for (int o = 0; o < kOutputs; ++o) {
-        partials.Write(at + place * 2 * kOutputs + o, state.values[o][q * 2]);
-        partials.Write(at + (place * 2 + 1) * kOutputs + o,
-                       state.values[o][q * 2 + 1]);
+  }
+
+  // The units of a stretch, of columns `first` on: a thread has four numbers of
+  // a query.
+  BANYAN_DEVICE void PutUnitsTogether(const Thread& t, const Item& item,
+                                      int first, const Shared<float>& values,
+                                      const Shared<float>& softmaxes) const {
+    t.Sync();
+    const int query = t.index() / 16;
+    const int column = t.index() % 16 * 4;
+    if (first + column < of.width) {
+      Softmax all;
+      Pack<float, 4> sums = {};
+      BANYAN_ROLL for (int i = 0; i < item.units; ++i) {
+        const int place = i * kQueries + query;
+        const Softmax::Shares shares =
+            all.Put(ReadSoftmax(softmaxes, place * 2));
+        PutNumbers(shares,
+                   values.template ReadPack<4>(place * kColumns + column),
+                   sums);
       }
-      if (place == 0) {
-        partials.Write(at + kWidth, state.softmax[q].largest);
-        partials.Write(at + kWidth + 1, state.softmax[q].sum);
-      }
+      const std::int64_t to =
+          of.OfStretch(item.kv_head, item.tile, item.stretch, query);
+      partials.template WritePack<4>(to + first + column, sums);
+      if (first == 0 && column == 0) WriteSoftmax(partials, to + of.width, all);
+    }
+    t.Sync();  // before the next columns are written there
+  }
+
+  // Puts the partial results of a row together: four numbers of a head.
+  BANYAN_DEVICE void PutTogether(int row, int head, int column) const {
+    const int committed = first_committed + LiveNumber(live);
+    const int pending_now = ancestors.Count(row);
+    const int length = committed + pending_now;
+    const int shared = of.SharedEnd(committed, pending_now);
+    const int kv_head = head / of.group;
+    const int query = row * of.group + head % of.group;
+    Softmax all;
+    Pack<float, 4> numbers = {};
+    BANYAN_ROLL for (int begin = 0; begin < length; begin += kStretch) {
+      Softmax of_stretch;
+      Pack<float, 4> sums = {};
+      const auto put = [&](std::int64_t from) {
+        const Softmax::Shares shares =
+            of_stretch.Put(ReadSoftmax(partials, from + of.width));
+        PutNumbers(shares, partials.template ReadPack<4>(from + column), sums);
+      };
+      if (begin < shared)
+        put(of.OfStretch(kv_head, query / kQueries, begin / kStretch,
+                         query % kQueries));
+      const int end = begin + kStretch < length ? begin + kStretch : length;
+      for (int at = begin < shared ? shared : begin; at < end; at += kUnit)
+        put(of.OfUnit(kv_head, row, (at - shared) / kUnit, head % of.group));
+      PutNumbers(all.Put(of_stretch), sums, numbers);
+    }
+    BANYAN_UNROLL for (int i = 0; i < 4; ++i) {
+      if (column + i < of.head_dim)
+        y.Write(row, head * of.head_dim + column + i, numbers.at[i] / all.sum);
     }
   }
 };
 
-template <int kWidth>
 struct AttentionKernel {
   static constexpr const char* kName = "attention";
   static constexpr bool kAwaits = true;
-  static constexpr int kMostThreads = kWarps * 32;
-  Attending<kWidth> sequences[kMostSequences];
+  static constexpr int kMostThreads = kThreads;
+  Attending sequences[kMostSequences];
   int first_block[kMostSequences];
   int count;
 
@@ -236,52 +388,32 @@ struct AttentionKernel {
   }
 };
 
-// A thread a number, rows of a sequence after those of the one before.
-struct AddStretchesKernel {
-  static constexpr const char* kName = "add_stretches";
+// A thread four numbers of a head, rows of a sequence after those of the one
+// before.
+struct PutTogetherKernel {
+  static constexpr const char* kName = "attention_sums";
   static constexpr bool kAwaits = true;
-  struct Sequence {
-    Attended attended;
-    Matrix<float> y;
-    int first_row = 0;
-  };
-  Sequence sequences[kMostSequences];
+  Attending sequences[kMostSequences];
+  int first_row[kMostSequences];
   int count;
-  int columns;
+  int rows;
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
     t.AwaitLaunchBefore();
-    const Place at = PlaceOf(t, columns);
+    const AttentionParts& of = sequences[0].of;
+    const int packs = (of.head_dim + 3) / 4;
+    const Place at = PlaceOf(t, of.heads * packs);
+    if (at.row >= rows) return;
     int own = count - 1;
-    while (at.row < sequences[own].first_row) --own;
-    const Sequence& sequence = sequences[own];
-    const int row = at.row - sequence.first_row;
-    if (row < sequence.y.rows)
-      sequence.y.Write(row, at.column, sequence.attended.Value(row, at.column));
+    while (at.row < first_row[own]) --own;
+    sequences[own].PutTogether(at.row - first_row[own], at.column / packs,
+                               at.column % packs * 4);
   }
 };
 
 // Each sequence's part of the scratch.
 std::size_t ScratchOf(const AttentionArgs& args) {
-  return (Stretches(args).Partials() * sizeof(float) + 255) / 256 * 256;
-}
-
-template <int kWidth>
-void LaunchWidth(CudaDevice& device, absl::Span<const AttentionArgs> all,
-                 DeviceSpan scratch) {
-  AttentionKernel<kWidth> kernel = {};
-  int blocks = 0;
-  std::size_t used = 0;
-  for (const AttentionArgs& args : all) {
-    Attending<kWidth> sequence(device, args,
-                               scratch.Part(used, ScratchOf(args)));
-    kernel.first_block[kernel.count] = blocks;
-    blocks += sequence.blocks();
-    used += ScratchOf(args);
-    kernel.sequences[kernel.count++] = sequence;
-  }
-  if (blocks > 0)
-    Launch(device, {.blocks = blocks, .threads = kWarps * 32}, kernel);
+  return (AttentionParts(args).numbers() * sizeof(float) + 255) / 256 * 256;
 }
 
 }  // namespace
@@ -294,22 +426,28 @@ std::size_t AttentionScratch(absl::Span<const AttentionArgs> all) {
 
 void LaunchAttention(CudaDevice& device, absl::Span<const AttentionArgs> all,
                      DeviceSpan scratch) {
-  AtKvWidth(all.front().prefix->head_dim,
-            [&]<int kWidth>() { LaunchWidth<kWidth>(device, all, scratch); });
-  AddStretchesKernel kernel = {};
-  kernel.columns = all.front().y.columns;
-  int rows = 0;
+  AttentionKernel kernel = {};
+  PutTogetherKernel sums = {};
+  int blocks = 0;
   std::size_t used = 0;
   for (const AttentionArgs& args : all) {
-    kernel.sequences[kernel.count++] = {
-        {device, args, scratch.Part(used, ScratchOf(args))},
-        {device, args.y},
-        rows};
-    rows += args.y.rows;
+    const Attending sequence(device, args, scratch.Part(used, ScratchOf(args)));
     used += ScratchOf(args);
+    kernel.first_block[kernel.count] = blocks;
+    kernel.sequences[kernel.count++] = sequence;
+    blocks += sequence.blocks();
+    sums.first_row[sums.count] = sums.rows;
+    sums.sequences[sums.count++] = sequence;
+    sums.rows += sequence.of.rows;
   }
-  if (rows == 0) return;  // whoever reads them adds them up
-  Launch(device, ForEach(std::int64_t{rows} * kernel.columns), kernel);
+  if (sums.rows == 0) return;
+  Launch(device,
+         {.blocks = blocks, .threads = kThreads, .shared_bytes = kSharedBytes},
+         kernel);
+  const AttentionParts& of = sums.sequences[0].of;
+  Launch(device,
+         ForEach(std::int64_t{sums.rows} * of.heads * ((of.head_dim + 3) / 4)),
+         sums);
 }
 
 }  // namespace banyan::BANYAN_MAKER

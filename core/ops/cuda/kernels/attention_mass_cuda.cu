@@ -1,12 +1,12 @@
 // AttentionMass, in three launches.
 //
 // A warp has up to 16 queries of one key head (rows, and the heads that share
-// keys) and a stretch of whole chunks. It goes along each chunk 16 slots at a
-// time, as attention does along positions, and leaves of every query and chunk
-// the largest score and the sum of the weights below it. Then a warp puts the
-// chunks of a query together, lanes taking them in turn and being added by
-// halves; then a thread adds up the parts of a chunk of the heads that share
-// keys, in order. Nothing of that depends on the rows beside one.
+// keys) and a stretch of whole chunks. It goes along each chunk a unit of 32
+// slots at a time, as attention does along positions, and leaves of every query
+// and chunk the largest score and the sum of the weights below it. Then a warp
+// puts the chunks of a query together, lanes taking them in turn and being
+// added by halves; then a thread adds up the parts of a chunk of the heads that
+// share keys, in order. Nothing of that depends on the rows beside one.
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -62,22 +62,12 @@ struct Chunks {
   int stretches = 0;
 };
 
-template <typename T>
-BANYAN_DEVICE Softmax ReadSoftmax(const Global<T>& results, std::int64_t at) {
-  return {results.Read(at), results.Read(at + 1)};
-}
-BANYAN_DEVICE void WriteSoftmax(const Global<float>& results, std::int64_t at,
-                                const Softmax& softmax) {
-  results.Write(at, softmax.largest);
-  results.Write(at + 1, softmax.sum);
-}
 // The sum of weights that are measured by a larger score.
 BANYAN_DEVICE float Below(const Softmax& part, float largest) {
   return part.largest == largest ? part.sum
                                  : part.sum * Exp(part.largest - largest);
 }
 
-template <int kWidth>
 struct ChunkKernel {
   static constexpr const char* kName = "attention_chunks";
   static constexpr int kMostThreads = kWarps * 32;
@@ -86,29 +76,26 @@ struct ChunkKernel {
   KvCacheOf<const std::uint32_t> prefix;
   Global<float> results;
 
-  // The keys of slots [first, end), at most 16.
+  // The keys of slots [first, end), at most a unit.
   BANYAN_DEVICE void Look(const Thread& t, int kv_head, int first, int end,
-                          const LaneQueries<kWidth>& asked,
+                          const LaneQueries& asked,
                           Softmax (&softmax)[2]) const {
-    const int group = t.lane() / 4;
-    std::array<float, 4> scores[2] = {};
-    asked.Multiply(
-        t,
-        [&](int half, int word) -> Pack<std::uint32_t, 2> {
-          const int slot = first + half * 8 + group;
-          if (slot >= end) return {{0, 0}};
-          return prefix.keys.template ReadPack<2>(
-              prefix.Row(kv_head, slot) / 2 + word);
-        },
-        scores);
-    bool seen[4];
-    BANYAN_UNROLL for (int i = 0; i < 4; ++i) seen[i] =
-        first + SlotOfLane(t, i) < end;
+    LaneScores scores;
+    scores.Find(t, queries, asked, prefix.head_dim, prefix.width,
+                [&](int j, int word) -> Pack<std::uint32_t, 4> {
+                  const int slot = first + j * 8 + t.lane() / 4;
+                  if (slot >= end) return {};
+                  return prefix.keys.template ReadPack<4>(
+                      prefix.Row(kv_head, slot) / 2 + word);
+                });
     BANYAN_UNROLL for (int q = 0; q < 2; ++q) {
-      float own[4];
-      BANYAN_UNROLL for (int i = 0; i < 4; ++i) own[i] =
-          scores[i / 2][q * 2 + i % 2];
-      softmax[q].Add(t, seen, own);
+      bool seen[8];
+      float own[8];
+      BANYAN_UNROLL for (int i = 0; i < 8; ++i) {
+        seen[i] = first + PlaceOfLane(t, i) < end;
+        own[i] = scores.At(q, i);
+      }
+      softmax[q].Put(Softmax::Of(t, seen, own));
     }
   }
 
@@ -119,16 +106,14 @@ struct ChunkKernel {
     const auto stretch = static_cast<int>(item / of.tiles % of.stretches);
     const auto kv_head = static_cast<int>(item / of.tiles / of.stretches);
     if (kv_head >= prefix.kv_heads) return;
-    LaneQueries<kWidth> asked = {};
+    LaneQueries asked;
     int row[2];
     int head[2];
     BANYAN_UNROLL for (int q = 0; q < 2; ++q) {
       const int query = tile * kQueriesOfAWarp + t.lane() / 4 + q * 8;
       row[q] = query / of.group;
       head[q] = kv_head * of.group + query % of.group;
-      if (row[q] < of.rows)
-        asked.Read(t, queries, row[q], head[q] * prefix.head_dim,
-                   prefix.head_dim, q);
+      if (row[q] < of.rows) asked.Take(q, row[q], head[q] * prefix.head_dim);
     }
     for (int i = 0; i < of.of_a_warp; ++i) {
       const int chunk = stretch * of.of_a_warp + i;
@@ -136,7 +121,7 @@ struct ChunkKernel {
       const int begin = chunk * of.chunk;
       const int end = begin + of.chunk < of.slots ? begin + of.chunk : of.slots;
       Softmax softmax[2];
-      for (int first = begin; first < end; first += 16)
+      for (int first = begin; first < end; first += kUnit)
         Look(t, kv_head, first, end, asked, softmax);
       BANYAN_UNROLL for (int q = 0; q < 2; ++q) {
         if (t.lane() % 4 == 0 && row[q] < of.rows)
@@ -194,19 +179,6 @@ struct MassKernel {
   }
 };
 
-template <int kWidth>
-void LaunchChunks(CudaDevice& device, const AttentionMassArgs& args,
-                  DeviceSpan scratch) {
-  const Chunks of(args);
-  const int items = args.prefix->kv_heads * of.tiles * of.stretches;
-  Launch(device,
-         {.blocks = (items + kWarps - 1) / kWarps, .threads = kWarps * 32},
-         ChunkKernel<kWidth>{of,
-                             {device, args.queries},
-                             {device, *args.prefix},
-                             {device, scratch}});
-}
-
 }  // namespace
 
 std::size_t AttentionMassScratch(const AttentionMassArgs& args) {
@@ -216,9 +188,14 @@ std::size_t AttentionMassScratch(const AttentionMassArgs& args) {
 void LaunchAttentionMass(CudaDevice& device, const AttentionMassArgs& args,
                          DeviceSpan scratch) {
   if (args.queries.rows == 0) return;
-  AtKvWidth(args.prefix->head_dim,
-            [&]<int kWidth>() { LaunchChunks<kWidth>(device, args, scratch); });
   const Chunks of(args);
+  const int items = args.prefix->kv_heads * of.tiles * of.stretches;
+  Launch(device,
+         {.blocks = (items + kWarps - 1) / kWarps, .threads = kWarps * 32},
+         ChunkKernel{of,
+                     {device, args.queries},
+                     {device, *args.prefix},
+                     {device, scratch}});
   Launch(device,
          {.blocks = static_cast<int>((of.queries() + kWarps - 1) / kWarps),
           .threads = kWarps * 32},

@@ -8,9 +8,10 @@
 // instruction adds, tile after tile within an eighth, eighth after eighth, then
 // the bias, then what y held. Nothing of that depends on other rows of x.
 //
-// With bf16 weights a row is rounded to bfloat16 where it is multiplied, after
-// its norm if it has one, of which the sums of squares are there already. With
-// q8 weights another launch packs the rows first (packed_rows.h).
+// A row is rounded to bfloat16, or quantised for q8 weights, where it is
+// multiplied, after its norm if it has one, of which the sums of squares are
+// there already. Many rows are quantised once, by a launch of their own
+// (packed_rows.h); their numbers are the same.
 //
 // With f32 weights there are no fragments: lanes 0 to 15 of a warp have a row
 // of the weight each for the first half of an eighth's columns, lanes 16 to 31
@@ -52,22 +53,26 @@ struct LinearKernel {
   static constexpr const char* kName = Product::kName;
   static constexpr bool kAwaits = true;
   static constexpr int kMostThreads = kThreads;
-  // The tiles of columns of a stage, for every row of weight and x. Two
-  // stages and more are on their way while one is multiplied.
-  static constexpr int kAhead = kGroups <= 2            ? 4
-                                : kGroups * kTiles <= 4 ? 2
-                                                        : 1;
-  static constexpr int kMostStages = kAhead > 1 || kTiles > 2 ? 3 : 4;
   static constexpr int kTileWords =
       kTiles * Product::kWeightWords + kGroups * Product::kRowsWords;
-  static constexpr int kStageWords = kAhead * kTileWords;
-  // Of the block's memory: of a stage of all warps, and of the rows' scales.
-  static constexpr int kStageBytes = kSplits * kStageWords * 4;
+  // Of the block's memory: the rows' scales, and a tile of all warps.
   static constexpr int kScaleBytes =
       kGroups * 8 * static_cast<int>(sizeof(float));
+  static constexpr int kTileBytes = kSplits * kTileWords * 4;
+  // The tiles of columns of a stage, for every row of weight and x. Two
+  // stages and more are on their way while one is multiplied.
+  static constexpr bool Fits(int tiles) {
+    return 2 * tiles * kTileBytes + kScaleBytes <=
+           LaunchShape::kLeastSharedBytes;
+  }
+  static constexpr int kAhead = kGroups <= 2 && Fits(4)            ? 4
+                                : kGroups * kTiles <= 4 && Fits(2) ? 2
+                                                                   : 1;
+  static constexpr int kMostStages = kAhead == 4 || kTiles > 2 ? 3 : 4;
+  static constexpr int kStageWords = kAhead * kTileWords;
+  static constexpr int kStageBytes = kAhead * kTileBytes;
   static_assert(2 * kStageBytes >= kSplits * kGroups * 128 * 4);
-  static_assert(2 * kStageBytes + kScaleBytes <=
-                LaunchShape::kLeastSharedBytes);
+  static_assert(Fits(kAhead));
 
   // As many stages as a block has room for, two at least.
   static int StagesOf(int shared_bytes) {
@@ -78,6 +83,7 @@ struct LinearKernel {
   WeightReader weight;
   typename Product::Source source;
   ProductEnd to;
+  int chunks;  // of rows of x
   int stages = kMostStages;
 
   BANYAN_DEVICE static int WeightAt(int k, int r) {
@@ -155,26 +161,6 @@ struct LinearKernel {
     }
   }
 
-  // What each of the block's rows is multiplied by for its norm; of a lane,
-  // those of its rows.
-  BANYAN_DEVICE void ReadScales(const Thread& t, const Place& place,
-                                float (&scales)[kGroups]) const {
-    if (source.weight.empty()) return;
-    const Shared<float> shared =
-        t.SharedArray<float>(stages * kStageBytes, kGroups * 8);
-    const int first = place.first_group * 8;
-    for (int i = t.warp(); i < kGroups * 8; i += kSplits) {
-      if (first + i >= source.rows()) break;
-      const float scale = source.ScaleOfRow(t, first + i);
-      if (t.lane() == 0) shared.Write(i, scale);
-    }
-    t.Sync();
-    BANYAN_UNROLL for (int g = 0; g < kGroups; ++g) {
-      const int i = g * 8 + t.lane() / 4;
-      if (first + i < source.rows()) scales[g] = shared.Read(i);
-    }
-  }
-
   // The sums of all splits, tile by tile of the weight's rows.
   BANYAN_DEVICE void Store(const Thread& t, const Place& place,
                            const Sums& sums) const {
@@ -239,10 +225,11 @@ struct LinearKernel {
   }
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
-    const int across = (weight.row_tiles() + kTiles - 1) / kTiles;
     const int tiles = weight.tiles();
+    // Blocks of the same rows of the weight stand together: it comes from the
+    // device's memory once for all rows of x.
     const Place place = {
-        t.block() % across * kTiles, t.block() / across * kGroups,
+        t.block() / chunks * kTiles, t.block() % chunks * kGroups,
         FirstTile(t.warp(), tiles), FirstTile(t.warp() + 1, tiles)};
     const int ring_words = stages * kStageWords;
     const Ring ring = {
@@ -256,7 +243,9 @@ struct LinearKernel {
     for (int stage = 0; stage < stages - 1; ++stage)
       AskRows(t, ring, place, stage);
     float scales[kGroups] = {};
-    ReadScales(t, place, scales);
+    source.ReadScales(t, place.first_group * 8,
+                      t.SharedArray<float>(stages * kStageBytes, kGroups * 8),
+                      scales);
     Sums sums = {};
     const int last = (place.end - place.begin + kAhead - 1) / kAhead;
     BANYAN_ROLL for (int stage = 0; stage < last; ++stage) {
@@ -325,13 +314,15 @@ void Multiply(CudaDevice& device, const LinearLaunch& launch) {
   const int chunks = (launch.x.rows + kGroups * 8 - 1) / (kGroups * 8);
   constexpr int kRows = kTiles * 16;
   const int stages = Kernel::StagesOf(device.facts().block_shared_bytes);
-  Launch(
-      device,
-      {.blocks = (StoredRowsOf(launch.weight) + kRows - 1) / kRows * chunks,
-       .threads = kThreads,
-       .shared_bytes = stages * Kernel::kStageBytes + Kernel::kScaleBytes},
-      Kernel{
-          {device, launch.weight}, {device, launch}, {device, launch}, stages});
+  Launch(device,
+         {.blocks = (StoredRowsOf(launch.weight) + kRows - 1) / kRows * chunks,
+          .threads = kThreads,
+          .shared_bytes = stages * Kernel::kStageBytes + Kernel::kScaleBytes},
+         Kernel{{device, launch.weight},
+                {device, launch},
+                {device, launch},
+                chunks,
+                stages});
 }
 
 // Many rows of x are read again for every block: so blocks have more rows of
@@ -351,19 +342,25 @@ void MultiplyTiles(CudaDevice& device, const LinearLaunch& launch) {
   return Multiply<Product, kGroups, 1>(device, launch);
 }
 
+// As many rows of x as are quantised where they are multiplied.
+constexpr int kFewRows = 16;
+
 template <typename Product>
-void MultiplyGroups(CudaDevice& device, const LinearLaunch& launch) {
-  const int groups = (launch.x.rows + 7) / 8;
-  if (groups == 1) return Multiply<Product, 1, 1>(device, launch);
-  if (groups == 2) return Multiply<Product, 2, 1>(device, launch);
-  if (groups <= 4) return MultiplyTiles<Product, 4>(device, launch);
+void MultiplyFew(CudaDevice& device, const LinearLaunch& launch) {
+  if (launch.x.rows <= 8) return Multiply<Product, 1, 1>(device, launch);
+  return Multiply<Product, 2, 1>(device, launch);
+}
+template <typename Product>
+void MultiplyMany(CudaDevice& device, const LinearLaunch& launch) {
+  if (launch.x.rows <= 32) return MultiplyTiles<Product, 4>(device, launch);
   return MultiplyTiles<Product, 8>(device, launch);
 }
 
 }  // namespace
 
 std::size_t LinearScratch(const LinearLaunch& launch) {
-  if (launch.weight.format != WeightFormat::kQ8) return 0;
+  if (launch.weight.format != WeightFormat::kQ8 || launch.x.rows <= kFewRows)
+    return 0;
   const Packed packed = PackedOf(launch);
   return static_cast<std::size_t>(packed.groups * packed.tiles) * 72 *
          sizeof(std::uint32_t);
@@ -386,12 +383,13 @@ void LaunchLinear(CudaDevice& device, const LinearLaunch& launch) {
                            launch.add});
     return;
   }
-  if (launch.weight.format == WeightFormat::kBf16) {
-    MultiplyGroups<Bf16Product>(device, launch);
-  } else {
-    PackRows(device, launch);
-    MultiplyGroups<Q8Product>(device, launch);
-  }
+  const bool is_q8 = launch.weight.format == WeightFormat::kQ8;
+  if (launch.x.rows <= kFewRows)
+    return is_q8 ? MultiplyFew<Q8Product>(device, launch)
+                 : MultiplyFew<Bf16Product>(device, launch);
+  if (!is_q8) return MultiplyMany<Bf16Product>(device, launch);
+  PackRows(device, launch);
+  MultiplyMany<PackedQ8Product>(device, launch);
 }
 
 }  // namespace banyan::BANYAN_MAKER

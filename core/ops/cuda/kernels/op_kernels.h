@@ -47,10 +47,6 @@ struct EmbedLaunch {
   bool add = false;
 };
 
-// What the rows of a product with a q8 weight are made of, besides a matrix:
-// they are made where they are packed for it.
-enum class LinearSource { kMatrix, kNorm, kAttention };
-
 inline constexpr int kMostSequences = 8;
 
 // Whether one launch stores the rows of all these sequences.
@@ -59,7 +55,7 @@ inline bool StoresAtOnce(const RotateStoreArgs& args) {
 }
 
 struct LinearLaunch {
-  Tensor x;  // of kMatrix; of the others only its shape is read
+  Tensor x;
   DeviceWeight weight;
   Tensor bias;
   Tensor y;
@@ -69,25 +65,15 @@ struct LinearLaunch {
   const ActivateArgs* activate = nullptr;
   const RotateStoreArgs* store = nullptr;  // of at most kMostSequences
   DeviceSpan scratch;  // linear_scratch(this) bytes, for this launch alone
-  LinearSource source = LinearSource::kMatrix;
-  // With q8 and kNorm; with bf16 and kMatrix it is taken of x by the product
-  // itself, has squares and does not center.
+  // Not with f32: it is taken of x by the product itself, has squares, no bias
+  // and does not center.
   const NormArgs* norm = nullptr;
-  // It has been launched without y, with this scratch.
-  const AttentionArgs* attention = nullptr;
-  DeviceSpan attention_scratch = {};
 };
 
 // Caches hold keys and values by head, then by slot, KvWidth(head_dim)
-// bfloat16s each, of which those from head_dim on are 0: the least width that
-// attention is compiled for.
-constexpr int KvWidth(int head_dim) {
-  return head_dim <= 32    ? 32
-         : head_dim <= 64  ? 64
-         : head_dim <= 96  ? 96
-         : head_dim <= 128 ? 128
-                           : 256;
-}
+// bfloat16s each, of which those from head_dim on are 0: attention goes along
+// 32 of them at a time.
+constexpr int KvWidth(int head_dim) { return (head_dim + 31) / 32 * 32; }
 
 struct MoveKvLaunch {
   const KvCache* from;  // null: `cache`
@@ -141,7 +127,6 @@ struct OpKernels {
   void (*store_kv)(CudaDevice& device, const StoreKvArgs& args);
   void (*move_kv)(CudaDevice& device, const MoveKvLaunch& launch);
   // Of one to kMostSequences sequences. Takes attention_scratch(all) bytes.
-  // Without y the next product reads the rows (LinearSource).
   void (*attention)(CudaDevice& device, absl::Span<const AttentionArgs> all,
                     DeviceSpan scratch);
   // Takes attention_mass_scratch(args) bytes.
