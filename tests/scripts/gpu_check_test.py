@@ -16,8 +16,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HAS_GPU = (os.path.exists("/dev/nvidia0") or
            shutil.which("nvidia-smi") is not None)
 PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()
-STEPS = ["probe", "bits", "first", "ops", "rounds", "presets", "pass_1b", "kernels", "smollm2",
-         "levels", "trees_1b", "sanitizer", "torch", "fast", "pass_7b"]
+STEPS = ["probe", "bits", "first", "ops", "rounds", "presets", "pass_1b", "kernels",
+         "levels", "smollm2", "trees_1b", "pass_7b", "fast", "sanitizer", "torch"]
 
 
 class GpuCheckTest(unittest.TestCase):
@@ -43,7 +43,7 @@ class GpuCheckTest(unittest.TestCase):
     def test_says_what_it_does_and_its_steps(self):
         told = self.check("--help")
         self.assertEqual(told.returncode, 0, told.stderr)
-        self.assertIn("check [STEP ...]", told.stdout)
+        self.assertIn("check [--minutes N] [STEP ...]", told.stdout)
         listed = self.check("--list").stdout.splitlines()
         self.assertEqual([line.split()[0] for line in listed], STEPS)
 
@@ -97,6 +97,48 @@ class GpuCheckTest(unittest.TestCase):
         for drafter in ("draft-1", "draft-2", "eagle3"):
             self.assertIn(f"{drafter}, a chain of 9: banyan: text: 256 tokens",
                           told.stdout)
+
+    def test_its_archive_gives_the_tables_of_the_documents(self):
+        (self.bundle / "bin").mkdir()
+        (self.bundle / "bin" / "banyan").symlink_to(PROGRAM)
+        (self.bundle / "models").symlink_to(ROOT / "models")
+        (self.bundle / "grown").mkdir()
+        (self.bundle / "grown" / "1b").symlink_to(ROOT / "models" / "pycode-target")
+        told = self.check("pass_1b", BANYAN_CHECK_DEVICE="cpu")
+        self.assertIn("results.tar.gz", told.stdout)
+        # As the device rounds of a GPU would have it.
+        with (self.bundle / "results" / "levels.log").open("w", encoding="utf-8") as out:
+            for length, rounds, took in ((1, 100, 150), (9, 50, 131)):
+                out.write(f"eagle3, a chain of {length}: banyan: text: 256 tokens at 1 "
+                          f"tokens/s; 2.6 tokens per target pass in {rounds} rounds; ok\n"
+                          f"banyan: ms: prefill 1.0, draft 0.0, device {took}.0\n")
+        self.check("--summary")
+        report = [ROOT / "scripts" / "gpu_report", "--program", PROGRAM]
+        told = subprocess.run([*report, self.bundle / "results"], text=True,
+                              capture_output=True, check=False)
+        self.assertEqual(told.returncode, 0, told.stderr)
+        self.assertIn("| `pass_1b` | ok |", told.stdout)
+        self.assertRegex(told.stdout, r"\| tokens \| 1 \| 2 \| 3 \|")
+        self.assertRegex(told.stdout, r"\| 1B after 128 \| [\d.]+ \|")
+        self.assertIn("| eagle3 | 1.500 | 2.620 | 0.140 |", told.stdout)
+        archive = self.bundle / "results.tar.gz"
+        told = subprocess.run([*report, archive], text=True, capture_output=True,
+                              check=False)
+        self.assertIn("| `pass_1b` | ok |", told.stdout)
+        archive.write_text("no archive", encoding="utf-8")
+        told = subprocess.run([*report, archive], text=True, capture_output=True,
+                              check=False)
+        self.assertEqual(told.returncode, 1)
+        self.assertIn("results.tar.gz: ", told.stderr)
+
+    def test_stops_when_its_minutes_are_over(self):
+        self.program("sleep 20")
+        told = self.check("--minutes", "0.1", "rounds", "presets",
+                          BANYAN_CHECK_DEVICE="emulated_gpu")
+        self.assertEqual(self.status("rounds"), "cut", told.stdout)
+        self.assertIn("0.1 minutes are over; the next call goes on with presets",
+                      told.stdout)
+        self.assertEqual(self.check("--minutes", "few").returncode, 2)
 
     def test_the_probe_keeps_its_table(self):
         self.program("echo ring 1 GB/s", "gpu_probe")
