@@ -67,10 +67,6 @@ struct KvCache {
   int kv_heads = 0;
   int head_dim = 0;
   int capacity = 0;  // slots
-  // Whether products with what it holds may take it in bfloat16 parts, in an
-  // order of sums that says so (BackendFacts::sums): of a model with bfloat16
-  // weights.
-  bool may_split = false;
 };
 
 // Stores row i of `keys` and `values` (kv_heads * head_dim numbers each) in

@@ -16,7 +16,6 @@ SeenCaches::SeenCaches(const SeenText& seen, std::size_t layers,
   for (Part& part : parts_) {
     part.cache.kv_heads = like.kv_heads;
     part.cache.head_dim = like.head_dim;
-    part.cache.may_split = like.may_split;
   }
 }
 
@@ -98,7 +97,6 @@ KvCache EmptyCache(const Network& network) {
   KvCache cache;
   cache.kv_heads = network.split().kv_heads();
   cache.head_dim = network.architecture().head_dim;
-  cache.may_split = network.options().format == WeightFormat::kBf16;
   return cache;
 }
 

@@ -19,7 +19,6 @@
 #include "core/ops/cpu/pieces.h"
 #include "core/ops/cpu/scores-inl.h"
 #include "core/ops/cpu/simd-inl.h"
-#include "core/ops/cpu/tiles.h"
 #include "core/ops/host/host.h"
 #include "core/ops/op_args.h"
 #include "hwy/highway.h"
@@ -48,7 +47,6 @@ class TaskMemory {
 struct AttentionTask {
   const AttentionArgs* args;
   HeadRows part;
-  TileMaker tiles;
 };
 
 }  // namespace banyan
@@ -85,9 +83,7 @@ struct Scratch {
             panels_at + static_cast<std::size_t>(PadToLane(before + tokens)))),
         out_stride(
             static_cast<std::size_t>(PadToLane(task.args->pending->head_dim))) {
-    // Tile registers read and write whole sixteens of rows.
-    const auto all = static_cast<std::size_t>(
-        task.tiles == TileMaker::kNone ? rows : PadToLane(rows));
+    const auto all = static_cast<std::size_t>(rows);
     queries = memory.Room(all * (size + scores_stride + out_stride));
     scores = queries + all * size;
     out = scores + all * scores_stride;

@@ -36,22 +36,20 @@ struct HeadRows {
 };
 
 // Query rows that share one read of the keys, at most: the scores of more do
-// not stay in a second-level cache. In tile registers they share the splitting
-// of keys too.
+// not stay in a second-level cache.
 inline constexpr int kQueryRows = 48;
-inline constexpr int kRegisterQueryRows = 96;
 // Parts cut smaller for balance have at least this many rows on average.
 inline constexpr int kLeastQueryRows = 12;
 
-// All rows of all heads, at most `together` query rows in a part. If few parts
+// All rows of all heads, at most kQueryRows query rows in a part. If few parts
 // do not divide evenly among `threads`, makes more and smaller ones.
 // Heads vary slowest: a thread stays with the heads in its cache.
 inline std::vector<HeadRows> RowsByHead(int rows, int heads, int kv_heads,
-                                        int threads,
-                                        int together = kQueryRows) {
+                                        int threads) {
   constexpr int kFew = 8;  // parts a thread
   const int group = heads / kv_heads;
-  const int least = Pieces::OfAtMost(std::max(1, together / group), rows).count;
+  const int least =
+      Pieces::OfAtMost(std::max(1, kQueryRows / group), rows).count;
   int count = least;
   while (count < rows && kv_heads * count < kFew * threads &&
          kv_heads * count % threads != 0 &&

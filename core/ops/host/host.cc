@@ -35,8 +35,7 @@ absl::Status ReserveKv(KvCache& cache, int slots, int used) {
   if (slots <= cache.capacity) return absl::OkStatus();
   KvCache grown = {.kv_heads = cache.kv_heads,
                    .head_dim = cache.head_dim,
-                   .capacity = PadToLane(slots),
-                   .may_split = cache.may_split};
+                   .capacity = PadToLane(slots)};
   const auto numbers = static_cast<std::size_t>(grown.kv_heads) *
                            static_cast<std::size_t>(grown.head_dim) *
                            static_cast<std::size_t>(grown.capacity) +

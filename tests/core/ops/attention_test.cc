@@ -72,9 +72,7 @@ struct Tree {
 
 // Returns a cache with room for `slots` slots, rubbish in all of them.
 KvCache Rubbish(Backend& backend, Desk& desk, const Shape& shape, int slots) {
-  KvCache cache = {.kv_heads = shape.kv_heads,
-                   .head_dim = shape.head_dim,
-                   .may_split = true};
+  KvCache cache = {.kv_heads = shape.kv_heads, .head_dim = shape.head_dim};
   const int columns = shape.kv_heads * shape.head_dim;
   absl::Status status = backend.ReserveKv(cache, slots, 0);
   EXPECT_TRUE(status.ok()) << status;
@@ -101,9 +99,7 @@ void Tree::Lay(Backend& backend, Desk& desk, int first, int count,
   const bool behind = shape.pending_slot == kBehind;
   const int slot = behind ? keys.rows : shape.pending_slot;
   if (keys.rows == 0 && !behind)  // nobody ever reserved it
-    laid.prefix = {.kv_heads = shape.kv_heads,
-                   .head_dim = shape.head_dim,
-                   .may_split = true};
+    laid.prefix = {.kv_heads = shape.kv_heads, .head_dim = shape.head_dim};
   else
     laid.prefix =
         Rubbish(backend, desk, shape, keys.rows + pending_keys.rows + 1);
