@@ -27,7 +27,8 @@ std::vector<std::string> RecordedLines() {
 
 class LayerTraffic : public testing::TestWithParam<int> {};
 
-// What differs was meant, or is a loss: `gpu_bits --traffic` prints the file.
+// Fails if a layer's traffic changed. If the change is intended, record it with
+// `gpu_bits --traffic`.
 TEST_P(LayerTraffic, IsAsRecorded) {
   const auto place = static_cast<std::size_t>(GetParam());
   const TrafficCase traffic = TrafficCases()[place];

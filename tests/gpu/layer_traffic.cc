@@ -92,12 +92,13 @@ std::string TrafficLine(const TrafficCase& traffic) {
 
 std::string WriteTraffic() {
   std::string text =
-      "# What a layer adds to a pass of a small random model, as the emulated "
-      "GPU counts it:\n"
-      "# bytes that threads load from and store to the device's memory, bytes "
-      "that a block of a\n"
-      "# product has on their way at once, and how often it waits for some. "
-      "Made by\n"
+      "# Passes of small random models, as the emulated GPU counts them. "
+      "launches, loaded and\n"
+      "# stored (bytes of the device's memory): what one layer adds. ahead "
+      "(bytes that a block\n"
+      "# has on their way at once) and waits (for some of these): the largest "
+      "of any kernel.\n"
+      "# Made by\n"
       "# build/release/tests/gpu/gpu_bits --traffic\n"
       "# family format sequences rows launches loaded stored ahead waits\n";
   for (const TrafficCase& traffic : TrafficCases())

@@ -136,8 +136,7 @@ class GpuCheckTest(unittest.TestCase):
         told = self.check("--minutes", "0.1", "rounds", "presets",
                           BANYAN_CHECK_DEVICE="emulated_gpu")
         self.assertEqual(self.status("rounds"), "cut", told.stdout)
-        self.assertIn("0.1 minutes are over; the next call goes on with presets",
-                      told.stdout)
+        self.assertIn("0.1 minutes are over before presets", told.stdout)
         self.assertEqual(self.check("--minutes", "few").returncode, 2)
 
     def test_the_probe_keeps_its_table(self):

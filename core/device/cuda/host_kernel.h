@@ -19,6 +19,7 @@
 
 #define BANYAN_DEVICE inline
 #define BANYAN_UNROLL
+#define BANYAN_UNROLL_TWO
 #define BANYAN_ROLL
 
 namespace banyan::on_host {

@@ -16,6 +16,7 @@
 
 #define BANYAN_DEVICE __device__ __forceinline__
 #define BANYAN_UNROLL _Pragma("unroll")
+#define BANYAN_UNROLL_TWO _Pragma("unroll 2")
 #define BANYAN_ROLL _Pragma("unroll 1")
 
 namespace banyan {

@@ -3,8 +3,8 @@
 // The order of sums with bfloat16 weights: columns in blocks of 32. A row of
 // activations is split in two bfloat16 parts (SplitRow); a block's products
 // with the high parts are added as MultiplyPairs says, then those with the low
-// parts. A single row is multiplied in vectors, with the same sums: memory is
-// read faster so than by registers.
+// parts. A single row is multiplied in vectors, with the same sums, because
+// vectors read memory faster than registers do.
 #if defined(BANYAN_CORE_OPS_CPU_LINEAR_TILES_INL_H_) == \
     defined(HWY_TARGET_TOGGLE)
 #ifdef BANYAN_CORE_OPS_CPU_LINEAR_TILES_INL_H_

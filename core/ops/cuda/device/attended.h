@@ -20,8 +20,8 @@ constexpr int kStretch = kUnits * kUnit;  // positions
 
 // How rows, heads and positions are shared out.
 //
-// Positions that all rows see at the same place are shared: whole units of
-// committed ones, and pending ones too where the rows are a chain. A block has
+// A shared position holds the same token for every row that sees it: those in
+// whole units of committed ones, and all of a chain. A block has
 // a stretch of them and sixteen queries, a tile. The other units, which pending
 // tokens have a part in, are a row's own: a warp has those of a row and of up
 // to sixteen of the heads that share a key.
@@ -66,7 +66,7 @@ struct AttentionParts {
            static_cast<std::size_t>(width + 4);
   }
 
-  // The first shared position that is none, after `committed` ones.
+  // The first position that is not shared.
   BANYAN_DEVICE int SharedEnd(int committed, int pending) const {
     return is_chain ? committed + pending : committed / kUnit * kUnit;
   }

@@ -23,9 +23,9 @@ struct NumberRows {
     epsilon = launch.norm->epsilon;
   }
 
-  // What each of kGroups times eight rows from `first` on is multiplied by for
-  // its norm; of a lane, those of its rows, lane / 4 of each eight. By all
-  // threads of a block of eight warps; `shared` has room for all.
+  // Computes the norm's scale of kGroups * 8 rows from `first` on: scales[g]
+  // becomes that of row first + 8 g + lane / 4. All threads of a block of eight
+  // warps call it; `shared` holds kGroups * 8 numbers.
   template <int kGroups>
   BANYAN_DEVICE void ReadScales(const Thread& t, int first,
                                 const Shared<float>& shared,

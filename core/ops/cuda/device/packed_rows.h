@@ -54,7 +54,7 @@ BANYAN_DEVICE Quants QuantsOf(const Thread& t, const float (&numbers)[8]) {
   const std::uint32_t wrong = t.Ballot(!finite);
   finite = (wrong >> (t.lane() / 4 * 4) & 0xfU) == 0;
   const float inverse = finite && largest >= kQ8Least ? 127.0F / largest : 0.0F;
-  // What is not finite makes the scale, and so the row, NaN.
+  // NaN or infinity in a block makes its scale, and so the row's results, NaN.
   Quants quants = {{}, finite ? largest / 127.0F : nanf("")};
   BANYAN_UNROLL for (int half = 0; half < 2; ++half) {
     quants.words.at[half] = 0;

@@ -64,7 +64,8 @@ struct LaneScores {
     // A lane's part of a key is one stretch of it: a sum is the same in any
     // order that the query shares.
     const int part = t.lane() % 4 * (width / 4);
-    BANYAN_ROLL for (int at = part; at < part + width / 4; at += 8) {
+    // Two steps' keys are on their way together.
+    BANYAN_UNROLL_TWO for (int at = part; at < part + width / 4; at += 8) {
       Pack<std::uint32_t, 4> keys[4];
       BANYAN_UNROLL for (int j = 0; j < 4; ++j) keys[j] = key(j, at / 2);
       const Pack<std::uint32_t, 4> low = queries.Words(rows, 0, at, head_dim);
@@ -86,11 +87,11 @@ struct Softmax {
   float largest = -INFINITY;
   float sum = 0;
 
-  // What has seen no number, not even one that is none.
+  // True if nothing has been seen; NaN counts as seen.
   BANYAN_DEVICE bool empty() const { return largest == -INFINITY && sum == 0; }
 
-  // What a lane's eight scores of a query become, of which only those that are
-  // `seen` count: their weights.
+  // Replaces a lane's eight scores by their weights, 0 where not `seen`.
+  // Returns the query's softmax over the unit.
   BANYAN_DEVICE static Softmax Of(const Thread& t, const bool (&seen)[8],
                                   float (&own)[8]) {
     Softmax all;
@@ -113,13 +114,12 @@ struct Softmax {
     return all;
   }
 
-  // Becomes that of both: what stood here, and `part`, which comes after it.
-  // Their sums are multiplied by these shares, and so is whatever belongs to
-  // them.
   struct Shares {
     float before;
     float part;
   };
+  // Merges `more`, which comes after what was merged so far. Returns the
+  // factors for the sums of both.
   BANYAN_DEVICE Shares Put(const Softmax& more) {
     Shares shares = {1, 1};
     if (more.empty()) return {1, 0};

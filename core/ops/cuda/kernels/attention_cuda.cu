@@ -366,8 +366,10 @@ struct Attending {
       PutNumbers(all.Put(of_stretch), sums, numbers);
     }
     BANYAN_UNROLL for (int i = 0; i < 4; ++i) {
+      // Plus 0, which turns -0 into +0: a unit that adds nothing does so too.
       if (column + i < of.head_dim)
-        y.Write(row, head * of.head_dim + column + i, numbers.at[i] / all.sum);
+        y.Write(row, head * of.head_dim + column + i,
+                numbers.at[i] / all.sum + 0.0F);
     }
   }
 };
