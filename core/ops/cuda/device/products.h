@@ -24,7 +24,21 @@ struct Ring {
   Shared<float> floats;
 };
 
-struct Bf16Product {
+// A lane's words of a weight's tile.
+struct WeightTile {
+  BANYAN_DEVICE static void AskWeight(const Thread& t, const Ring& ring, int at,
+                                      const WeightReader& weight,
+                                      std::int64_t first) {
+    ring.words.CopyAhead(at + t.lane() * 4, weight.words, first + t.lane() * 4);
+  }
+  BANYAN_DEVICE void Read(const Thread& t, const Ring& ring, int at) {
+    words = ring.words.template ReadPack<4>(at + t.lane() * 4);
+  }
+
+  Pack<std::uint32_t, 4> words;
+};
+
+struct Bf16Product : WeightTile {
   static constexpr const char* kName = "linear_bf16";
   static constexpr bool kShared = false;    // a lane reads what it asked for
   static constexpr int kWeightWords = 128;  // of a tile, in a ring
@@ -35,16 +49,6 @@ struct Bf16Product {
     std::uint32_t words[2];
   };
 
-  Pack<std::uint32_t, 4> words;
-
-  BANYAN_DEVICE static void AskWeight(const Thread& t, const Ring& ring, int at,
-                                      const WeightReader& weight,
-                                      std::int64_t first) {
-    ring.words.CopyAhead(at + t.lane() * 4, weight.words, first + t.lane() * 4);
-  }
-  BANYAN_DEVICE void Read(const Thread& t, const Ring& ring, int at) {
-    words = ring.words.template ReadPack<4>(at + t.lane() * 4);
-  }
   BANYAN_DEVICE static void AskRows(const Thread& t, const Ring& ring, int at,
                                     const Source& of, int group, int tile) {
     of.Ask<1>(t, ring.floats, at, group * 8 + t.lane() / 4,
@@ -68,7 +72,7 @@ struct Bf16Product {
 };
 
 // What products of q8 weights share, wherever the rows were quantised.
-struct Q8Weight {
+struct Q8Weight : WeightTile {
   static constexpr const char* kName = "linear_q8";
   static constexpr bool kShared = true;
   static constexpr int kWeightWords = 128 + 8;  // scales last
@@ -78,20 +82,19 @@ struct Q8Weight {
     float scales[2];  // of the two rows that the lane has sums of
   };
 
-  Pack<std::uint32_t, 4> words;
   float low;  // the scales of the lane's two rows
   float high;
 
   BANYAN_DEVICE static void AskWeight(const Thread& t, const Ring& ring, int at,
                                       const WeightReader& weight,
                                       std::int64_t first) {
-    ring.words.CopyAhead(at + t.lane() * 4, weight.words, first + t.lane() * 4);
+    WeightTile::AskWeight(t, ring, at, weight, first);
     if (t.lane() < 2)
       ring.words.CopyAhead(at + 128 + t.lane() * 4, weight.scales,
                            first / 128 * 8 + t.lane() * 4);
   }
   BANYAN_DEVICE void Read(const Thread& t, const Ring& ring, int at) {
-    words = ring.words.template ReadPack<4>(at + t.lane() * 4);
+    WeightTile::Read(t, ring, at);
     const std::uint32_t both = ring.words.Read(at + 128 + t.lane() / 4);
     low = FromBf16(both & 0xffffU);
     high = FromBf16(both >> 16);
