@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Estimates what one token costs on a GPU, for five designs of the kernels.
+"""Estimates what a pass costs on a GPU: of one token for five designs of the kernels,
+of more for the kernels as they are.
 
   scripts/gpu_model.py [--card h200|h100] [--probe FILE] [CONFIG.json ...]
 
@@ -21,6 +22,8 @@ The designs, in ms a token:
              likewise
 
 A design is as slow as the slower of the memory and of its chain of dependent steps.
+With more tokens (`launches` only) every block of a product reads their activations
+from the second-level cache again.
 """
 
 import argparse
@@ -47,6 +50,7 @@ class Card:
     launch: tuple = (7, 9)
     excess: tuple = (1.03, 1.08)  # of reading over the bandwidth
     small_kernel: tuple = (2.95, 3.75)  # a launch and its dependent trips
+    cache: tuple = (6e6, 5e6)  # of the second level, to all multiprocessors
 
 
 CARDS = {"h200": Card(4.46e6, 132, 2.4, 12.9),
@@ -55,6 +59,13 @@ KERNELS_A_LAYER = 6
 KERNELS_BESIDE = 3  # embedding, last norm and head
 BARRIERS_A_LAYER = 6
 HOPS_A_LAYER = 5
+TOKENS = (1, 8, 16, 64, 128)
+# Of core/ops/cuda/kernels/linear_cuda.cu: rows and columns of a weight's tile, and how
+# many tiles and tokens a block takes.
+TILE = 16
+TILES_A_BLOCK = (1, 2, 4)
+TOKENS_A_BLOCK = 64
+FEW = 16  # tokens; the activations of more are packed, by a launch a product
 
 
 @dataclasses.dataclass
@@ -63,6 +74,7 @@ class Shape:
     layers: int
     layer_bytes: int
     head_bytes: int
+    products: tuple  # rows and columns of a layer's weights
 
     @property
     def bytes(self):
@@ -70,9 +82,11 @@ class Shape:
 
     @staticmethod
     def of(name, hidden, layers, heads, kv_heads, head_dim, feed_forward, vocab):
-        numbers = (hidden * head_dim * (heads + 2 * kv_heads) +
-                   heads * head_dim * hidden + 3 * hidden * feed_forward)
-        return Shape(name, layers, 2 * numbers, 2 * hidden * vocab)
+        products = ((head_dim * (heads + 2 * kv_heads), hidden),
+                    (hidden, heads * head_dim), (2 * feed_forward, hidden),
+                    (hidden, feed_forward))
+        numbers = sum(rows * columns for rows, columns in products)
+        return Shape(name, layers, 2 * numbers, 2 * hidden * vocab, products)
 
     @staticmethod
     def read(path):
@@ -135,15 +149,39 @@ def estimates(shape, card):
             HOPS_A_LAYER * (card.hop[end] + card.hop_work) + use) + head
         return max(chain, stream * card.excess[end]) + card.launch[end]
 
-    def launches(end):
-        return stream * (1, 1.05)[end] + kernels * card.small_kernel[end]
-
     return {"ideal": stream / 1e3,
             "graph": (stream + kernels * card.graph_kernel) / 1e3,
             "vm": (stream + shape.layers * card.vm_layer) / 1e3,
             "barriers": (stream + shape.layers * BARRIERS_A_LAYER * barrier) / 1e3,
             "letters": (letters(0) / 1e3, letters(1) / 1e3),
-            "launches": (launches(0) / 1e3, launches(1) / 1e3)}
+            "launches": by_tokens(shape, card, 1)}
+
+
+def read_by_products(shape, card, tokens):
+    """Bytes of a layer: of the weights, and of the activations for every block."""
+    row = min(tokens, TOKENS_A_BLOCK) * (4 if tokens <= FEW else 2)
+    total = 0
+    for rows, columns in shape.products:
+        def blocks(tiles, rows=rows):
+            return -(-rows // (tiles * TILE)) * -(-tokens // TOKENS_A_BLOCK)
+
+        def busiest(tiles, blocks=blocks):
+            return (-(-blocks(tiles) // card.multiprocessors) *
+                    (2 * tiles * TILE + row))
+
+        tiles = min(TILES_A_BLOCK, key=busiest)
+        total += blocks(tiles) * (2 * tiles * TILE + row) * columns
+    return total
+
+
+def by_tokens(shape, card, tokens):
+    """The good and the bad end of the ms of a pass over that many tokens."""
+    read = shape.layers * read_by_products(shape, card, tokens) + shape.head_bytes
+    a_layer = KERNELS_A_LAYER + (0 if tokens <= FEW else len(shape.products))
+    kernels = a_layer * shape.layers + KERNELS_BESIDE
+    return tuple(
+        (max(shape.bytes / card.bandwidth * (1, 1.05)[end], read / card.cache[end]) +
+         kernels * card.small_kernel[end]) / 1e3 for end in (0, 1))
 
 
 def shown(value):
@@ -177,6 +215,11 @@ def main(arguments):
         values = estimates(shape, card)
         print(f"{shape.name:{width}}", *(f"{shown(values[name]):>11}"
                                          for name in names))
+    print("launches, by tokens of a pass:")
+    print(" " * width, *(f"{tokens:>11}" for tokens in TOKENS))
+    for shape in shapes:
+        print(f"{shape.name:{width}}",
+              *(f"{shown(by_tokens(shape, card, tokens)):>11}" for tokens in TOKENS))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 // Prints what the kernels of one layer load and store, as the host device
-// counts it, beside the least that must move; and the time that a GPU's limits
-// would allow, which is an estimate, not a measurement.
+// counts it (LaunchTraffic), beside the least that must move; and the time that
+// a GPU's limits would allow, which is an estimate, not a measurement.
 //
 //   kernel_traffic [rows ...]
 //
@@ -54,7 +54,8 @@ class Layer {
   Layer(const Shape& shape, int rows)
       : shape_(shape),
         rows_(rows),
-        device_(std::make_shared<HostDevice>(HostDeviceOptions())) {
+        device_(std::make_shared<HostDevice>(
+            HostDeviceOptions{.count_sectors = true})) {
     auto backend =
         CudaBackend::Create(device_, on_host::kOpKernels, "emulated_gpu");
     Must(backend.status());
@@ -78,8 +79,9 @@ class Layer {
                            .y = normed};
     std::printf("%s, %d rows after %d tokens\n", shape_.name, rows_,
                 kCommitted);
-    std::printf("  %-22s %10s %10s %10s %7s %9s\n", "", "loaded MB",
-                "stored MB", "least MB", "ratio", "least us");
+    std::printf("  %-22s %9s %9s %10s %6s %5s %9s %6s %9s\n", "", "loaded MB",
+                "stored MB", "sectors MB", "trips", "waits", "least MB",
+                "ratio", "least us");
 
     const auto product = [&](const char* what, int outputs, int inputs,
                              double reads,
@@ -221,25 +223,29 @@ class Layer {
     const std::map<std::string, LaunchTraffic> before = device_->traffic();
     Must(step());
     Must(backend_->Finish());
-    double loaded = 0;
-    double stored = 0;
-    for (const auto& [kernel, now] : device_->traffic()) {
-      LaunchTraffic then;
+    LaunchTraffic all;
+    for (const auto& [kernel, traffic] : device_->traffic()) {
+      LaunchTraffic now = traffic;
       if (const auto found = before.find(kernel); found != before.end())
-        then = found->second;
-      if (now.loaded == then.loaded && now.stored == then.stored) continue;
-      const double loads = static_cast<double>(now.loaded - then.loaded);
-      const double stores = static_cast<double>(now.stored - then.stored);
-      std::printf("    %-20s %10.2f %10.2f\n", kernel.c_str(), loads / 1e6,
-                  stores / 1e6);
-      loaded += loads;
-      stored += stores;
+        now.Take(found->second);
+      if (now.launches == 0) continue;
+      Print("  " + kernel, now);
+      std::printf("\n");
+      all.Add(now);
     }
+    Print(what, all);
     std::printf(
-        "  %-22s %10.2f %10.2f %10.2f %7.2f %9.2f\n", what, loaded / 1e6,
-        stored / 1e6, least / 1e6, (loaded + stored) / least,
+        " %9.2f %6.2f %9.2f\n", least / 1e6,
+        static_cast<double>(all.loaded + all.stored) / least,
         1e6 * std::max(least / kBytesPerS, operations / kOperationsPerS));
     std::fflush(stdout);
+  }
+  static void Print(const std::string& what, const LaunchTraffic& traffic) {
+    std::printf("  %-22s %9.2f %9.2f %10.2f %5d %5d", what.c_str(),
+                static_cast<double>(traffic.loaded) / 1e6,
+                static_cast<double>(traffic.stored) / 1e6,
+                static_cast<double>(traffic.sectors) * 32 / 1e6, traffic.trips,
+                traffic.waits);
   }
 
   const Shape& shape_;

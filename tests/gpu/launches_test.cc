@@ -47,8 +47,7 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 // As many as the design wants (docs/devices.md): head norms take one more,
-// layer norms two. More than 16 rows are packed for each of four products with
-// q8 weights.
+// layer norms two. More than 16 rows are packed for each of four products.
 TEST(LayerLaunches, AreFew) {
   const std::vector<std::string> lines = RecordedLines();
   const std::vector<TrafficCase> cases = TrafficCases();
@@ -57,10 +56,10 @@ TEST(LayerLaunches, AreFew) {
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const TrafficCase& of = cases[i];
     const int more = of.family == "qwen3" ? 1 : of.family == "gpt2" ? 2 : 0;
-    const int packed = of.format == WeightFormat::kQ8 && of.rows > 16 ? 4 : 0;
+    const int packed = of.rows > 16 ? 4 : 0;
     const std::vector<std::string> fields =
         absl::StrSplit(lines[i], ' ', absl::SkipEmpty());
-    ASSERT_EQ(fields.size(), 9U) << lines[i];
+    ASSERT_EQ(fields.size(), 11U) << lines[i];
     EXPECT_EQ(fields[0], of.family);
     EXPECT_EQ(fields[1], Name(of.format));
     EXPECT_EQ(fields[4], std::to_string(6 + more + packed)) << of.ToText();

@@ -1,6 +1,5 @@
 #include "tests/gpu/layer_traffic.h"
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,7 +20,8 @@ namespace {
 
 LaunchTraffic TrafficOfPass(const TrafficCase& of, int layers) {
   const auto folder = MakeRandomModel(of.family, layers);
-  const auto device = std::make_shared<HostDevice>(HostDeviceOptions());
+  const auto device =
+      std::make_shared<HostDevice>(HostDeviceOptions{.count_sectors = true});
   auto backend =
       CudaBackend::Create(device, on_host::kOpKernels, "emulated_gpu");
   Check(backend.ok(), backend.status().message());
@@ -29,13 +29,7 @@ LaunchTraffic TrafficOfPass(const TrafficCase& of, int layers) {
   const auto now = [&] {
     Check(model->Finish().ok(), "the pass is done");
     LaunchTraffic all;
-    for (const auto& [kernel, traffic] : device->traffic()) {
-      all.launches += traffic.launches;
-      all.loaded += traffic.loaded;
-      all.stored += traffic.stored;
-      all.ahead = std::max(all.ahead, traffic.ahead);
-      all.waits = std::max(all.waits, traffic.waits);
-    }
+    for (const auto& [kernel, traffic] : device->traffic()) all.Add(traffic);
     return all;
   };
   TokenBatch batch;  // a tree of two branches
@@ -50,9 +44,7 @@ LaunchTraffic TrafficOfPass(const TrafficCase& of, int layers) {
   const LaunchTraffic before = now();
   Check(model->Score(requests).ok(), "the batch is scored");
   LaunchTraffic pass = now();
-  pass.launches -= before.launches;
-  pass.loaded -= before.loaded;
-  pass.stored -= before.stored;
+  pass.Take(before);
   return pass;
 }
 
@@ -76,31 +68,34 @@ std::vector<TrafficCase> TrafficCases() {
 LaunchTraffic TrafficOfLayer(const TrafficCase& traffic) {
   const LaunchTraffic less = TrafficOfPass(traffic, 2);
   LaunchTraffic layer = TrafficOfPass(traffic, 3);
-  layer.launches -= less.launches;
-  layer.loaded -= less.loaded;
-  layer.stored -= less.stored;
+  layer.Take(less);
   return layer;
 }
 
 std::string TrafficLine(const TrafficCase& traffic) {
   const LaunchTraffic layer = TrafficOfLayer(traffic);
-  return absl::StrFormat("%-6s %-4s %9d %4d %8d %9d %9d %10d %5d",
+  return absl::StrFormat("%-6s %-4s %9d %4d %8d %9d %9d %8d %5d %10d %5d",
                          traffic.family, Name(traffic.format),
                          traffic.sequences, traffic.rows, layer.launches,
-                         layer.loaded, layer.stored, layer.ahead, layer.waits);
+                         layer.loaded, layer.stored, layer.sectors, layer.trips,
+                         layer.ahead, layer.waits);
 }
 
 std::string WriteTraffic() {
   std::string text =
-      "# Passes of small random models, as the emulated GPU counts them. "
-      "launches, loaded and\n"
-      "# stored (bytes of the device's memory): what one layer adds. ahead "
-      "(bytes that a block\n"
-      "# has on their way at once) and waits (for some of these): the largest "
-      "of any kernel.\n"
+      "# Passes of small random models, as the emulated GPU counts them. What "
+      "one layer adds:\n"
+      "# launches, loaded and stored (bytes of the device's memory), sectors "
+      "(pieces of 32\n"
+      "# bytes that warps' loads and stores touch), trips (loads that wait for "
+      "earlier ones, at\n"
+      "# the least, of a thread). The largest of any kernel: ahead (bytes that "
+      "a block has on\n"
+      "# their way at once) and waits (for some of these).\n"
       "# Made by\n"
       "# build/release/tests/gpu/gpu_bits --traffic\n"
-      "# family format sequences rows launches loaded stored ahead waits\n";
+      "# family format sequences rows launches loaded stored sectors trips "
+      "ahead waits\n";
   for (const TrafficCase& traffic : TrafficCases())
     absl::StrAppend(&text, TrafficLine(traffic), "\n");
   return text;

@@ -1,5 +1,5 @@
 // What the kernels of one layer launch, load and store, as the host device
-// counts it, kept in tests/goldens/gpu_traffic.txt.
+// counts them, kept in tests/goldens/gpu_traffic.txt.
 #ifndef BANYAN_TESTS_GPU_LAYER_TRAFFIC_H_
 #define BANYAN_TESTS_GPU_LAYER_TRAFFIC_H_
 

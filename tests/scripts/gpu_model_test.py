@@ -44,6 +44,18 @@ class GpuModelTest(unittest.TestCase):
                 with self.subTest(model=name, card=card, at=at):
                     self.assertAlmostEqual(number / wanted, 1, delta=.05)
 
+    def test_reads_activations_for_every_block(self):
+        shape = gpu_model.Shape("", 1, 0, 0, ((2112, 100), (100, 2112)))
+        card = gpu_model.CARDS["h200"]
+        self.assertEqual(gpu_model.read_by_products(shape, card, 1),
+                         132 * (32 + 4) * 100 + 7 * (32 + 4) * 2112)
+        # Two tiles a block would read less, by half of the multiprocessors.
+        self.assertEqual(gpu_model.read_by_products(shape, card, 64),
+                         132 * (32 + 128) * 100 + 7 * (32 + 128) * 2112)
+        shape = gpu_model.Shape("", 1, 0, 0, ((4 * 2112, 100),))
+        self.assertEqual(gpu_model.read_by_products(shape, card, 128),
+                         2 * 132 * (4 * 32 + 128) * 100)
+
     def test_takes_what_a_probe_measured(self):
         card = gpu_model.measured(gpu_model.CARDS["h100"], PROBE)
         self.assertEqual(card.bandwidth, 4.5e6)

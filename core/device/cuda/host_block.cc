@@ -118,7 +118,43 @@ void HostThread::FaultLane(int lane, int from) {
                      ", which takes no part"));
 }
 
+void HostThread::Fence() {
+  if (has_loaded_) ++trips_;
+  has_loaded_ = false;
+}
+
+void HostThread::CountSectors(const HostMemory& memory, std::size_t first,
+                              std::size_t bytes) {
+  if (!block_->launch_->count_sectors) return;
+  constexpr std::size_t kSector = 32;
+  const HostBlock::Access access = {static_cast<std::uint32_t>(index() / kWarp),
+                                    meetings_, accesses_++};
+  for (std::size_t at = first / kSector; at * kSector < first + bytes; ++at)
+    block_->sectors_.emplace(&memory, at, access);
+}
+
+void LaunchTraffic::Add(const LaunchTraffic& next) {
+  launches += next.launches;
+  loaded += next.loaded;
+  stored += next.stored;
+  ahead = std::max(ahead, next.ahead);
+  waits = std::max(waits, next.waits);
+  sectors += next.sectors;
+  trips += next.trips;
+}
+
+void LaunchTraffic::Take(const LaunchTraffic& first) {
+  launches -= first.launches;
+  loaded -= first.loaded;
+  stored -= first.stored;
+  sectors -= first.sectors;
+  trips -= first.trips;
+}
+
 void HostThread::Barrier() {
+  Fence();
+  ++meetings_;
+  accesses_ = 0;
   state_ = State::kAtBarrier;
   block_->Yield(*this);
 }
@@ -128,6 +164,8 @@ void HostThread::Together(const WarpWork& work, std::uint32_t mask,
   if ((mask >> (index() % kWarp) & 1) == 0)
     Fault(absl::StrCat(work.name, ": is not among the lanes it names, ",
                        absl::Hex(mask)));
+  ++meetings_;
+  accesses_ = 0;
   state_ = State::kInWarp;
   work_ = work;
   mask_ = mask;
@@ -139,12 +177,14 @@ void HostThread::Together(const WarpWork& work, std::uint32_t mask,
 }
 
 void HostThread::WarpBarrier(std::uint32_t mask, int line) {
+  Fence();
   Together({"warp barrier", nullptr, line}, mask, nullptr, nullptr);
 }
 
 void HostThread::Copy(const HostCopy& copy) {
   copy.from->Hold(copy.from_first, kAheadBytes, moment_);
-  CountLoad(*copy.from, kAheadBytes);
+  block_->launch_->traffic->loaded += kAheadBytes;
+  CountSectors(*copy.from, copy.from_first, kAheadBytes);
   copy.to->Expect(copy.to_first, kAheadBytes, moment_);
   copies_.push_back(copy);
   most_under_way_ = std::max(most_under_way_, copies_.size() - arrived_);
@@ -156,6 +196,7 @@ void HostThread::CommitCopies() {
 }
 
 void HostThread::WaitCopies(int groups) {
+  Fence();
   if (committed_.size() - ended_ > static_cast<std::size_t>(groups)) ++waits_;
   while (committed_.size() - ended_ > static_cast<std::size_t>(groups)) {
     for (std::size_t i = 0; i < committed_[ended_]; ++i) {
@@ -169,7 +210,10 @@ void HostThread::WaitCopies(int groups) {
   }
 }
 
-void HostThread::AwaitLaunchBefore() { moment_.early = 0; }
+void HostThread::AwaitLaunchBefore() {
+  Fence();
+  moment_.early = 0;
+}
 
 void HostThread::Begin(HostBlock* block) {
   block_ = block;
@@ -177,10 +221,13 @@ void HostThread::Begin(HostBlock* block) {
   copies_.clear();  // whose memory is kept
   committed_.clear();
   arrived_ = ended_ = open_ = most_under_way_ = 0;
-  waits_ = 0;
+  waits_ = trips_ = 0;
+  has_loaded_ = false;
+  meetings_ = accesses_ = 0;
 }
 
 void HostThread::End() {
+  Fence();
   if (arrived_ < copies_.size())
     Fault(absl::StrCat("ends with ", copies_.size() - arrived_,
                        " copies under way"));
@@ -373,7 +420,10 @@ absl::Status HostBlock::Run(const Launch& launch, int block,
   for (const HostThread& thread : threads_) {
     ahead += thread.most_under_way_ * kAheadBytes;
     launch.traffic->waits = std::max(launch.traffic->waits, thread.waits_);
+    launch.traffic->trips = std::max(launch.traffic->trips, thread.trips_);
   }
+  launch.traffic->sectors += sectors_.size();
+  sectors_.clear();
   launch.traffic->ahead = std::max(launch.traffic->ahead, ahead);
   return status_;
 }

@@ -3,12 +3,15 @@
 #ifndef BANYAN_CORE_DEVICE_CUDA_HOST_BLOCK_H_
 #define BANYAN_CORE_DEVICE_CUDA_HOST_BLOCK_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "core/device/cuda/host_memory.h"
@@ -67,8 +70,11 @@ class HostThread {
 
   // The one whose turn it is; there is one while a kernel runs.
   static HostThread& Running() { return *running_; }
-  inline void CountLoad(const HostMemory& memory, std::size_t bytes);
-  inline void CountStore(const HostMemory& memory, std::size_t bytes);
+  // For LaunchTraffic.
+  inline void CountLoad(const HostMemory& memory, std::size_t first,
+                        std::size_t bytes);
+  inline void CountStore(const HostMemory& memory, std::size_t first,
+                         std::size_t bytes);
 
  private:
   friend class HostBlock;
@@ -78,6 +84,10 @@ class HostThread {
   void Begin(HostBlock* block);
   // Faults for what a thread owes when its kernel returns.
   void End();
+  // Here no load moves from after to before, whatever a compiler does.
+  void Fence();
+  void CountSectors(const HostMemory& memory, std::size_t first,
+                    std::size_t bytes);
 
   static inline constinit thread_local HostThread* running_ = nullptr;
 
@@ -94,10 +104,14 @@ class HostThread {
   std::vector<std::size_t> committed_;
   std::size_t arrived_ = 0;
   std::size_t ended_ = 0;
-  std::size_t open_ = 0;  // that are in no group yet
-  // For LaunchTraffic.
+  std::size_t open_ = 0;            // that are in no group yet
   std::size_t most_under_way_ = 0;  // copies
   int waits_ = 0;
+  int trips_ = 0;
+  bool has_loaded_ = false;  // since the last fence
+  // How often the lanes have met, and how often this one has accessed since.
+  std::uint32_t meetings_ = 0;
+  std::uint32_t accesses_ = 0;
 };
 
 // What a launch moved, as its threads asked for it.
@@ -109,6 +123,18 @@ struct LaunchTraffic {
   // under way at once, and how often a thread waited for some.
   std::uint64_t ahead = 0;
   int waits = 0;
+  // Pieces of 32 bytes, each counted once a load or store of a warp; only where
+  // HostDeviceOptions ask for it.
+  std::uint64_t sectors = 0;
+  // In how many parts of its work, parted by barriers and waits, a thread
+  // loaded: the loads of each wait for those of the one before. Of the thread
+  // that had the most in a launch.
+  int trips = 0;
+
+  // Of another launch after this one.
+  void Add(const LaunchTraffic& next);
+  // Of the first ones.
+  void Take(const LaunchTraffic& first);
 };
 
 // Runs blocks one after the other. Keeps its fibres.
@@ -126,7 +152,8 @@ class HostBlock {
     int shared_bytes = 0;
     bool early = false;
     TensorCore core = {};
-    LaunchTraffic* traffic = nullptr;
+    bool count_sectors = false;
+    LaunchTraffic* traffic = nullptr;  // of this launch
   };
   // Internal with the kernel, block and thread of the first fault.
   absl::Status Run(const Launch& launch, int block,
@@ -161,6 +188,10 @@ class HostBlock {
   std::uint64_t state_;
   const Launch* launch_ = nullptr;
   std::unique_ptr<HostMemory> shared_;
+  // Of a warp's load or store: the warp, the lanes' meetings, the access.
+  using Access = std::array<std::uint32_t, 3>;
+  absl::flat_hash_set<std::tuple<const HostMemory*, std::size_t, Access>>
+      sectors_;
   std::vector<HostThread> threads_;
   std::vector<int> ready_;                          // taken from the back
   std::vector<std::vector<Gathering>> gatherings_;  // by warp
@@ -170,14 +201,19 @@ class HostBlock {
   std::unique_ptr<Fibres> fibres_;
 };
 
-void HostThread::CountLoad(const HostMemory& memory, std::size_t bytes) {
-  if (&memory != block_->shared_.get())
-    block_->launch_->traffic->loaded += bytes;
+void HostThread::CountLoad(const HostMemory& memory, std::size_t first,
+                           std::size_t bytes) {
+  if (&memory == block_->shared_.get()) return;
+  block_->launch_->traffic->loaded += bytes;
+  has_loaded_ = true;
+  CountSectors(memory, first, bytes);
 }
 
-void HostThread::CountStore(const HostMemory& memory, std::size_t bytes) {
-  if (&memory != block_->shared_.get())
-    block_->launch_->traffic->stored += bytes;
+void HostThread::CountStore(const HostMemory& memory, std::size_t first,
+                            std::size_t bytes) {
+  if (&memory == block_->shared_.get()) return;
+  block_->launch_->traffic->stored += bytes;
+  CountSectors(memory, first, bytes);
 }
 
 }  // namespace banyan

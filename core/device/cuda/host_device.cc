@@ -43,6 +43,7 @@ HostDevice::HostDevice(const HostDeviceOptions& options)
               .block_shared_bytes = options.block_shared_bytes}),
       block_(options.seed),
       core_(options.core),
+      counts_sectors_(options.count_sectors),
       most_launches_(options.launches) {}
 
 HostDevice::~HostDevice() = default;
@@ -245,7 +246,7 @@ void HostDevice::Launch(absl::string_view kernel, LaunchShape shape,
            return absl::InternalError(absl::StrCat(
                facts_.name, ": kernel ", name, ": the device is lost, as was ",
                "asked for after ", most_launches_, " launches"));
-         ++traffic_[name].launches;
+         LaunchTraffic traffic = {.launches = 1};
          const HostBlock::Launch launch = {.kernel = name,
                                            .number = ++launches_,
                                            .blocks = shape.blocks,
@@ -253,10 +254,13 @@ void HostDevice::Launch(absl::string_view kernel, LaunchShape shape,
                                            .shared_bytes = shape.shared_bytes,
                                            .early = shape.early,
                                            .core = core_,
-                                           .traffic = &traffic_[name]};
-         for (int block = 0; block < shape.blocks; ++block)
-           BANYAN_RETURN_IF_ERROR(block_.Run(launch, block, run));
-         return absl::OkStatus();
+                                           .count_sectors = counts_sectors_,
+                                           .traffic = &traffic};
+         absl::Status status;
+         for (int block = 0; block < shape.blocks && status.ok(); ++block)
+           status = block_.Run(launch, block, run);
+         traffic_[name].Add(traffic);
+         return status;
        }});
 }
 

@@ -37,6 +37,7 @@ struct HostDeviceOptions {
   int block_shared_bytes = LaunchShape::kMostSharedBytes;
   // How its tensor cores add.
   TensorCore core = {};
+  bool count_sectors = false;  // LaunchTraffic's
   // After `launches` launches the device is lost, as a GPU may be; -1: never.
   int launches = -1;
 };
@@ -108,6 +109,7 @@ class HostDevice final : public CudaDevice {
   HostBlock block_;
   std::uint32_t launches_ = 0;
   const TensorCore core_;
+  const bool counts_sectors_;
   const std::int64_t most_launches_;
   std::map<std::string, LaunchTraffic> traffic_;
 };

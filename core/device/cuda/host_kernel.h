@@ -49,7 +49,7 @@ class Numbers {
     const std::size_t first = Look<kCount>(i);
     HostThread& thread = HostThread::Running();
     memory_->Read(first, sizeof(T) * kCount, thread.moment());
-    thread.CountLoad(*memory_, sizeof(T) * kCount);
+    thread.CountLoad(*memory_, first, sizeof(T) * kCount);
     Pack<Plain, kCount> pack;
     std::memcpy(&pack, data_ + i, sizeof(pack));
     return pack;
@@ -62,7 +62,7 @@ class Numbers {
     const std::size_t first = Look<kCount>(i);
     HostThread& thread = HostThread::Running();
     memory_->Write(first, sizeof(T) * kCount, thread.moment());
-    thread.CountStore(*memory_, sizeof(T) * kCount);
+    thread.CountStore(*memory_, first, sizeof(T) * kCount);
     std::memcpy(data_ + i, &pack, sizeof(pack));
   }
   // Returns what was there.

@@ -19,6 +19,7 @@ struct NumberRows {
         aligned(launch.x.offset % 4 == 0 && launch.x.stride % 4 == 0) {
     if (launch.norm == nullptr) return;
     weight = {device, launch.norm->weight};
+    aligned = aligned && launch.norm->weight.offset % 4 == 0;
     squares = {device, launch.norm->squares};
     epsilon = launch.norm->epsilon;
   }
@@ -46,40 +47,43 @@ struct NumberRows {
     }
   }
 
-  // Asks for a lane's 4 kPacks numbers of a row, from `column` on, which
-  // Read() then takes out of the ring.
+  // Asks for the 16 kPacks numbers of eight rows, from `column` on, that lanes
+  // then read: four lanes that follow each other have a row, and kPacks packs
+  // of 4 numbers each, the first lane the first ones. What four lanes ask for
+  // at once stands beside each other.
   template <int kPacks>
   BANYAN_DEVICE void Ask(const Thread& t, const Shared<float>& ring, int at,
-                         int row, int column) const {
+                         int first_row, int column) const {
+    const int row = first_row + t.lane() / 4;
     if (row >= x.rows) return;
     BANYAN_UNROLL for (int p = 0; p < kPacks; ++p) {
-      if (AtOnce(column + p * 4))
-        ring.CopyAhead(at + PlaceOfPack(t, p), x.numbers,
-                       x.At(row, column + p * 4));
+      const int pack = p * 4 + t.lane() % 4;  // of the row's
+      if (AtOnce(column + pack * 4))
+        ring.CopyAhead(
+            at + PlaceOfPack(t.lane() / 4 * 4 + pack / kPacks, pack % kPacks),
+            x.numbers, x.At(row, column + pack * 4));
     }
   }
-  // Zeros where there are none. `scale` is that of the row.
+  // A lane's own, zeros where there are none. `scale` is that of its row.
   template <int kPacks>
   BANYAN_DEVICE void Read(const Thread& t, const Shared<float>& ring, int at,
-                          int row, int column, float scale,
+                          int first_row, int column, float scale,
                           float (&numbers)[kPacks * 4]) const {
-    BANYAN_UNROLL for (int p = 0; p < kPacks; ++p) {
-      const int first = column + p * 4;
-      Pack<float, 4> pack = {};
-      if (row < x.rows && AtOnce(first)) {
-        pack = ring.template ReadPack<4>(at + PlaceOfPack(t, p));
-      } else if (row < x.rows) {
-        BANYAN_UNROLL for (int i = 0; i < 4; ++i) {
-          if (first + i < x.columns) pack.at[i] = x.Read(row, first + i);
-        }
-      }
-      BANYAN_UNROLL for (int i = 0; i < 4; ++i) numbers[p * 4 + i] =
-          Normed(row, first + i, scale, pack.at[i]);
-    }
+    Take<kPacks>(
+        first_row + t.lane() / 4, column + t.lane() % 4 * kPacks * 4, scale,
+        numbers, [&](int p) {
+          return ring.template ReadPack<4>(at + PlaceOfPack(t.lane(), p));
+        });
   }
-  BANYAN_DEVICE float Value(int row, int column, float scale) const {
-    const bool there = row < x.rows && column < x.columns;
-    return there ? Normed(row, column, scale, x.Read(row, column)) : 0;
+  // The same out of the device's memory.
+  template <int kPacks>
+  BANYAN_DEVICE void Load(const Thread& t, int first_row, int column,
+                          float scale, float (&numbers)[kPacks * 4]) const {
+    const int row = first_row + t.lane() / 4;
+    const int first = column + t.lane() % 4 * kPacks * 4;
+    Take<kPacks>(row, first, scale, numbers, [&](int p) {
+      return x.numbers.template ReadPack<4>(x.At(row, first + p * 4));
+    });
   }
 
  private:
@@ -87,13 +91,33 @@ struct NumberRows {
   BANYAN_DEVICE bool AtOnce(int column) const {
     return aligned && column + 4 <= x.columns;
   }
-  BANYAN_DEVICE static int PlaceOfPack(const Thread& t, int pack) {
-    return pack * 128 + t.lane() * 4;
+  // `pack_of(p)` is a pack that is read at once.
+  template <int kPacks, typename PackOf>
+  BANYAN_DEVICE void Take(int row, int column, float scale,
+                          float (&numbers)[kPacks * 4],
+                          const PackOf& pack_of) const {
+    BANYAN_UNROLL for (int p = 0; p < kPacks; ++p) {
+      const int first = column + p * 4;
+      Pack<float, 4> pack = {};
+      Pack<float, 4> by = {};
+      if (row < x.rows && AtOnce(first)) {
+        pack = pack_of(p);
+        if (!weight.empty())
+          by = weight.numbers.template ReadPack<4>(weight.At(0, first));
+      } else if (row < x.rows) {
+        BANYAN_UNROLL for (int i = 0; i < 4; ++i) {
+          if (first + i >= x.columns) break;
+          pack.at[i] = x.Read(row, first + i);
+          if (!weight.empty()) by.at[i] = weight.Read(0, first + i);
+        }
+      }
+      BANYAN_UNROLL for (int i = 0; i < 4; ++i) numbers[p * 4 + i] =
+          weight.empty() ? pack.at[i] : pack.at[i] * scale * by.at[i];
+    }
   }
-  BANYAN_DEVICE float Normed(int row, int column, float scale,
-                             float number) const {
-    if (weight.empty() || row >= x.rows || column >= x.columns) return number;
-    return number * scale * weight.Read(0, column);
+  // Of a lane's, in a ring.
+  BANYAN_DEVICE static int PlaceOfPack(int lane, int pack) {
+    return pack * 128 + lane * 4;
   }
 
   Matrix<const float> x;

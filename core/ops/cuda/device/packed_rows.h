@@ -1,5 +1,5 @@
-// Rows of activations as fragments of a product with a q8 weight: the quants of
-// core/ops/weight.h with a scale for each block of 32. A product of few rows
+// Rows of activations as fragments of a product: as bfloat16s, or as the quants
+// of core/ops/weight.h with a scale for each block of 32. A product of few rows
 // makes them where it multiplies; for many rows a launch of its own packs them
 // once, as every block of the product would else make them anew.
 #ifndef BANYAN_CORE_OPS_CUDA_DEVICE_PACKED_ROWS_H_
@@ -20,10 +20,12 @@
 namespace banyan::BANYAN_MAKER {
 
 // Packed activations: for each 8 rows and each tile of columns a word pair for
-// each lane, and after all of those a scale for each row and tile.
+// each lane, and after all of those, if they are quants, a scale for each row
+// and tile.
 struct Packed {
   std::int64_t tiles;
   std::int64_t groups;  // of 8 rows
+  bool scaled;
 
   BANYAN_DEVICE std::int64_t Pair(int group, std::int64_t tile,
                                   int lane) const {
@@ -33,7 +35,14 @@ struct Packed {
                                    int row) const {
     return groups * tiles * 64 + (group * tiles + tile) * 8 + row;
   }
+  std::int64_t words() const { return groups * tiles * (scaled ? 72 : 64); }
 };
+
+// A lane's four numbers of a row.
+BANYAN_DEVICE Pack<std::uint32_t, 2> Bf16Words(const float (&numbers)[4]) {
+  return {{ToBf16(numbers[0]) | ToBf16(numbers[1]) << 16,
+           ToBf16(numbers[2]) | ToBf16(numbers[3]) << 16}};
+}
 
 // A lane's eight numbers of a row's block, which four lanes that follow each
 // other have; all of a warp come along.
@@ -71,15 +80,19 @@ BANYAN_DEVICE Quants QuantsOf(const Thread& t, const float (&numbers)[8]) {
 }
 
 inline Packed PackedOf(const LinearLaunch& launch) {
-  return {(launch.x.columns + kQ8Block - 1) / kQ8Block,
-          (launch.x.rows + 7) / 8};
+  const bool scaled = launch.weight.format == WeightFormat::kQ8;
+  const int width = scaled ? kQ8Block : 16;
+  return {(launch.x.columns + width - 1) / width, (launch.x.rows + 7) / 8,
+          scaled};
 }
 
 // A block of eight warps has eight rows; of their tiles a warp has one.
+template <bool kScaled>
 struct PackKernel {
-  static constexpr const char* kName = "pack_q8";
+  static constexpr const char* kName = kScaled ? "pack_q8" : "pack_bf16";
   static constexpr bool kAwaits = true;
   static constexpr int kWarps = 8;
+  static constexpr int kPacks = kScaled ? 2 : 1;  // of a lane
   NumberRows rows;
   Packed packed;
   Global<std::uint32_t> words;
@@ -90,32 +103,36 @@ struct PackKernel {
     const int group = t.block() / across;
     float scale[1] = {};
     rows.ReadScales(t, group * 8, t.SharedArray<float>(0, 8), scale);
-    const std::int64_t tile =
-        std::int64_t{t.block() % across} * kWarps + t.warp();
+    const int tile = t.block() % across * kWarps + t.warp();
     if (tile >= packed.tiles) return;
-    const int row = group * 8 + t.lane() / 4;
-    const int column = static_cast<int>(tile) * kQ8Block + t.lane() % 4 * 8;
-    float numbers[8];
-    BANYAN_UNROLL for (int i = 0; i < 8; ++i) numbers[i] =
-        rows.Value(row, column + i, scale[0]);
-    const Quants quants = QuantsOf(t, numbers);
-    words.template WritePack<2>(packed.Pair(group, tile, t.lane()),
-                                quants.words);
-    if (t.lane() % 4 == 0)
-      words.Write(packed.Scale(group, tile, t.lane() / 4),
-                  std::bit_cast<std::uint32_t>(quants.scale));
+    float numbers[kPacks * 4];
+    rows.template Load<kPacks>(t, group * 8, tile * kPacks * 16, scale[0],
+                               numbers);
+    if constexpr (kScaled) {
+      const Quants quants = QuantsOf(t, numbers);
+      words.template WritePack<2>(packed.Pair(group, tile, t.lane()),
+                                  quants.words);
+      if (t.lane() % 4 == 0)
+        words.Write(packed.Scale(group, tile, t.lane() / 4),
+                    std::bit_cast<std::uint32_t>(quants.scale));
+    } else {
+      words.template WritePack<2>(packed.Pair(group, tile, t.lane()),
+                                  Bf16Words(numbers));
+    }
   }
 };
 
-inline void PackRows(CudaDevice& device, const LinearLaunch& launch) {
+template <bool kScaled>
+void PackRows(CudaDevice& device, const LinearLaunch& launch) {
+  using Kernel = PackKernel<kScaled>;
   const Packed packed = PackedOf(launch);
-  constexpr int kWarps = PackKernel::kWarps;
-  const auto across = static_cast<int>((packed.tiles + kWarps - 1) / kWarps);
+  const auto across =
+      static_cast<int>((packed.tiles + Kernel::kWarps - 1) / Kernel::kWarps);
   Launch(device,
          {.blocks = static_cast<int>(packed.groups) * across,
-          .threads = kWarps * 32,
+          .threads = Kernel::kWarps * 32,
           .shared_bytes = 8 * static_cast<int>(sizeof(float))},
-         PackKernel{{device, launch}, packed, {device, launch.scratch}});
+         Kernel{{device, launch}, packed, {device, launch.scratch}});
 }
 
 }  // namespace banyan::BANYAN_MAKER

@@ -38,42 +38,85 @@ struct WeightTile {
   Pack<std::uint32_t, 4> words;
 };
 
-struct Bf16Product : WeightTile {
+// What products of bfloat16s share, wherever the rows were rounded.
+struct Bf16Weight : WeightTile {
   static constexpr const char* kName = "linear_bf16";
-  static constexpr bool kShared = false;    // a lane reads what it asked for
+  static constexpr bool kScaled = false;
   static constexpr int kWeightWords = 128;  // of a tile, in a ring
-  static constexpr int kRowsWords = 128;    // of 8 rows of a tile
+
+  using Rows = Pack<std::uint32_t, 2>;
+
+  BANYAN_DEVICE void AddTo(const Thread& t, const Rows& rows,
+                           std::array<float, 4>& sums) const {
+    t.Multiply({words.at[0], words.at[1], words.at[2], words.at[3]},
+               {rows.at[0], rows.at[1]}, sums);
+  }
+};
+
+// Rows are rounded where they are multiplied.
+struct Bf16Product : Bf16Weight {
+  static constexpr bool kShared = false;  // a lane reads what it asked for
+  static constexpr int kRowsWords = 128;  // of 8 rows of a tile
 
   using Source = NumberRows;
-  struct Rows {
-    std::uint32_t words[2];
-  };
 
   BANYAN_DEVICE static void AskRows(const Thread& t, const Ring& ring, int at,
                                     const Source& of, int group, int tile) {
-    of.Ask<1>(t, ring.floats, at, group * 8 + t.lane() / 4,
-              tile * 16 + t.lane() % 4 * 4);
+    of.Ask<1>(t, ring.floats, at, group * 8, tile * 16);
   }
   // `scale` is that of the lane's row.
   BANYAN_DEVICE static Rows RowsOf(const Thread& t, const Ring& ring, int at,
                                    const Source& of, int group, int tile,
                                    float scale) {
     float numbers[4];
-    of.Read<1>(t, ring.floats, at, group * 8 + t.lane() / 4,
-               tile * 16 + t.lane() % 4 * 4, scale, numbers);
-    return {{ToBf16(numbers[0]) | ToBf16(numbers[1]) << 16,
-             ToBf16(numbers[2]) | ToBf16(numbers[3]) << 16}};
+    of.Read<1>(t, ring.floats, at, group * 8, tile * 16, scale, numbers);
+    return Bf16Words(numbers);
   }
-  BANYAN_DEVICE void AddTo(const Thread& t, const Rows& rows,
-                           std::array<float, 4>& sums) const {
-    t.Multiply({words.at[0], words.at[1], words.at[2], words.at[3]},
-               {rows.words[0], rows.words[1]}, sums);
+};
+
+// Rows that a launch of their own has packed.
+struct PackedRows {
+  PackedRows(CudaDevice& device, const LinearLaunch& launch)
+      : packed(PackedOf(launch)), words(device, launch.scratch) {}
+  // There is nothing to scale.
+  template <int kGroups>
+  BANYAN_DEVICE void ReadScales(const Thread& /*t*/, int /*first*/,
+                                const Shared<float>& /*shared*/,
+                                float (&/*scales*/)[kGroups]) const {}
+  // The words of a tile of 8 rows, by the first sixteen lanes.
+  BANYAN_DEVICE void Ask(const Thread& t, const Ring& ring, int at, int group,
+                         int tile) const {
+    if (group < packed.groups && t.lane() < 16)
+      ring.words.CopyAhead(at + t.lane() * 4, words,
+                           packed.Pair(group, tile, t.lane() * 2));
+  }
+
+  Packed packed;
+  Global<const std::uint32_t> words;
+};
+
+struct PackedBf16Product : Bf16Weight {
+  static constexpr bool kShared = true;
+  static constexpr int kRowsWords = 64;
+
+  using Source = PackedRows;
+
+  BANYAN_DEVICE static void AskRows(const Thread& t, const Ring& ring, int at,
+                                    const Source& of, int group, int tile) {
+    of.Ask(t, ring, at, group, tile);
+  }
+  BANYAN_DEVICE static Rows RowsOf(const Thread& t, const Ring& ring, int at,
+                                   const Source& of, int group, int /*tile*/,
+                                   float /*scale*/) {
+    if (group >= of.packed.groups) return {};
+    return ring.words.template ReadPack<2>(at + t.lane() * 2);
   }
 };
 
 // What products of q8 weights share, wherever the rows were quantised.
 struct Q8Weight : WeightTile {
   static constexpr const char* kName = "linear_q8";
+  static constexpr bool kScaled = true;
   static constexpr bool kShared = true;
   static constexpr int kWeightWords = 128 + 8;  // scales last
 
@@ -118,15 +161,13 @@ struct Q8Product : Q8Weight {
 
   BANYAN_DEVICE static void AskRows(const Thread& t, const Ring& ring, int at,
                                     const Source& of, int group, int tile) {
-    of.Ask<2>(t, ring.floats, at, group * 8 + t.lane() / 4,
-              tile * 32 + t.lane() % 4 * 8);
+    of.Ask<2>(t, ring.floats, at, group * 8, tile * 32);
   }
   BANYAN_DEVICE static Rows RowsOf(const Thread& t, const Ring& ring, int at,
                                    const Source& of, int group, int tile,
                                    float scale) {
     float numbers[8];
-    of.Read<2>(t, ring.floats, at, group * 8 + t.lane() / 4,
-               tile * 32 + t.lane() % 4 * 8, scale, numbers);
+    of.Read<2>(t, ring.floats, at, group * 8, tile * 32, scale, numbers);
     const Quants quants = QuantsOf(t, numbers);
     // Of rows 2 (lane % 4) and the next one.
     const int from = t.lane() % 4 * 8;
@@ -136,29 +177,15 @@ struct Q8Product : Q8Weight {
   }
 };
 
-// Rows were packed by a launch of their own.
 struct PackedQ8Product : Q8Weight {
   static constexpr int kRowsWords = 64 + 8;
 
-  struct Source {
-    Source(CudaDevice& device, const LinearLaunch& launch)
-        : packed(PackedOf(launch)), words(device, launch.scratch) {}
-    template <int kGroups>
-    BANYAN_DEVICE void ReadScales(const Thread& /*t*/, int /*first*/,
-                                  const Shared<float>& /*shared*/,
-                                  float (&/*scales*/)[kGroups]) const {}
-
-    Packed packed;
-    Global<const std::uint32_t> words;
-  };
+  using Source = PackedRows;
 
   BANYAN_DEVICE static void AskRows(const Thread& t, const Ring& ring, int at,
                                     const Source& of, int group, int tile) {
-    if (group >= of.packed.groups) return;
-    if (t.lane() < 16)
-      ring.words.CopyAhead(at + t.lane() * 4, of.words,
-                           of.packed.Pair(group, tile, t.lane() * 2));
-    else if (t.lane() < 18)
+    of.Ask(t, ring, at, group, tile);
+    if (group < of.packed.groups && t.lane() >= 16 && t.lane() < 18)
       ring.words.CopyAhead(at + t.lane() * 4, of.words,
                            of.packed.Scale(group, tile, t.lane() * 4 - 64));
   }

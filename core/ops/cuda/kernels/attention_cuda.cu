@@ -187,6 +187,11 @@ struct Attending {
     }
   }
 
+  // The first one of which a query that sees `length` positions sees any.
+  BANYAN_DEVICE int FirstStretch(int length) const {
+    return window > 0 && length > window ? (length - window) / kStretch : 0;
+  }
+
   // A block's place: a stretch of shared positions and a tile of queries, or,
   // for each of its warps, a row and a tile of its heads.
   struct Item {
@@ -214,6 +219,8 @@ struct Attending {
       item.kv_head = own / of.rows / of.head_tiles;
       if (item.kv_head >= of.kv_heads()) return item;
     }
+    if (item.is_shared && item.stretch < FirstStretch(committed + 1))
+      return item;
     const int pending_now = ancestors.Count(item.row);
     const int shared = of.SharedEnd(committed, pending_now);
     const int positions = item.is_shared ? shared - item.stretch * kStretch
@@ -349,7 +356,8 @@ struct Attending {
     const int query = row * of.group + head % of.group;
     Softmax all;
     Pack<float, 4> numbers = {};
-    BANYAN_ROLL for (int begin = 0; begin < length; begin += kStretch) {
+    BANYAN_ROLL for (int begin = FirstStretch(length) * kStretch;
+                     begin < length; begin += kStretch) {
       Softmax of_stretch;
       Pack<float, 4> sums = {};
       const auto put = [&](std::int64_t from) {

@@ -10,12 +10,13 @@
 //
 // A row is rounded to bfloat16, or quantised for q8 weights, where it is
 // multiplied, after its norm if it has one, of which the sums of squares are
-// there already. Many rows are quantised once, by a launch of their own
+// there already. Of many rows that is done once, by a launch of its own
 // (packed_rows.h); their numbers are the same.
 //
 // With f32 weights there are no fragments: lanes 0 to 15 of a warp have a row
 // of the weight each for the first half of an eighth's columns, lanes 16 to 31
 // for the second.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -308,14 +309,15 @@ int StoredRowsOf(const DeviceWeight& weight) {
       .stored();
 }
 
+int BlocksOf(int things, int each) { return (things + each - 1) / each; }
+
 template <typename Product, int kGroups, int kTiles>
 void Multiply(CudaDevice& device, const LinearLaunch& launch) {
   using Kernel = LinearKernel<Product, kGroups, kTiles>;
-  const int chunks = (launch.x.rows + kGroups * 8 - 1) / (kGroups * 8);
-  constexpr int kRows = kTiles * 16;
+  const int chunks = BlocksOf(launch.x.rows, kGroups * 8);
   const int stages = Kernel::StagesOf(device.facts().block_shared_bytes);
   Launch(device,
-         {.blocks = (StoredRowsOf(launch.weight) + kRows - 1) / kRows * chunks,
+         {.blocks = BlocksOf(StoredRowsOf(launch.weight), kTiles * 16) * chunks,
           .threads = kThreads,
           .shared_bytes = stages * Kernel::kStageBytes + Kernel::kScaleBytes},
          Kernel{{device, launch.weight},
@@ -325,44 +327,50 @@ void Multiply(CudaDevice& device, const LinearLaunch& launch) {
                 stages});
 }
 
-// Many rows of x are read again for every block: so blocks have more rows of
-// the weight, as long as there are enough of them.
-constexpr int kEnoughBlocks = 128;
-
+// Every block reads the rows of x again, so few blocks with many rows of the
+// weight read less; but then some multiprocessors have a block more than others
+// have. Chosen is what lets the busiest one read least.
 template <typename Product, int kGroups>
 void MultiplyTiles(CudaDevice& device, const LinearLaunch& launch) {
-  const int blocks = StoredRowsOf(launch.weight) / 16;
+  constexpr int kOfTheHostDevice = 132;
+  const int found = device.facts().gpu.multiprocessors;
+  const int multiprocessors = found > 0 ? found : kOfTheHostDevice;
+  const int rows = std::min(launch.x.rows, kGroups * 8);
+  // Words of a tile of columns.
+  const auto busiest = [&](int tiles) {
+    const int blocks = BlocksOf(StoredRowsOf(launch.weight), tiles * 16) *
+                       BlocksOf(launch.x.rows, kGroups * 8);
+    return BlocksOf(blocks, multiprocessors) *
+           (tiles * Product::kWeightWords + rows * Product::kRowsWords / 8);
+  };
+  const int least = std::min(busiest(1), busiest(2));
   // More registers than there are would be needed for 64 rows of q8.
-  if constexpr (kGroups < 8 || !Product::kShared) {
-    if (blocks >= 4 * kEnoughBlocks)
+  if constexpr (kGroups < 8 || !Product::kScaled) {
+    if (busiest(4) < least)
       return Multiply<Product, kGroups, 4>(device, launch);
   }
-  if (blocks >= 2 * kEnoughBlocks)
-    return Multiply<Product, kGroups, 2>(device, launch);
-  return Multiply<Product, kGroups, 1>(device, launch);
+  return least < busiest(1) ? Multiply<Product, kGroups, 2>(device, launch)
+                            : Multiply<Product, kGroups, 1>(device, launch);
 }
 
-// As many rows of x as are quantised where they are multiplied.
+// As many rows of x as are rounded or quantised where they are multiplied.
 constexpr int kFewRows = 16;
 
-template <typename Product>
-void MultiplyFew(CudaDevice& device, const LinearLaunch& launch) {
-  if (launch.x.rows <= 8) return Multiply<Product, 1, 1>(device, launch);
-  return Multiply<Product, 2, 1>(device, launch);
-}
-template <typename Product>
-void MultiplyMany(CudaDevice& device, const LinearLaunch& launch) {
-  if (launch.x.rows <= 32) return MultiplyTiles<Product, 4>(device, launch);
-  return MultiplyTiles<Product, 8>(device, launch);
+template <typename Few, typename Many>
+void MultiplyAny(CudaDevice& device, const LinearLaunch& launch) {
+  if (launch.x.rows <= 8) return MultiplyTiles<Few, 1>(device, launch);
+  if (launch.x.rows <= kFewRows) return MultiplyTiles<Few, 2>(device, launch);
+  PackRows<Many::kScaled>(device, launch);
+  if (launch.x.rows <= 32) return MultiplyTiles<Many, 4>(device, launch);
+  return MultiplyTiles<Many, 8>(device, launch);
 }
 
 }  // namespace
 
 std::size_t LinearScratch(const LinearLaunch& launch) {
-  if (launch.weight.format != WeightFormat::kQ8 || launch.x.rows <= kFewRows)
+  if (launch.weight.format == WeightFormat::kF32 || launch.x.rows <= kFewRows)
     return 0;
-  const Packed packed = PackedOf(launch);
-  return static_cast<std::size_t>(packed.groups * packed.tiles) * 72 *
+  return static_cast<std::size_t>(PackedOf(launch).words()) *
          sizeof(std::uint32_t);
 }
 
@@ -383,13 +391,10 @@ void LaunchLinear(CudaDevice& device, const LinearLaunch& launch) {
                            launch.add});
     return;
   }
-  const bool is_q8 = launch.weight.format == WeightFormat::kQ8;
-  if (launch.x.rows <= kFewRows)
-    return is_q8 ? MultiplyFew<Q8Product>(device, launch)
-                 : MultiplyFew<Bf16Product>(device, launch);
-  if (!is_q8) return MultiplyMany<Bf16Product>(device, launch);
-  PackRows(device, launch);
-  MultiplyMany<PackedQ8Product>(device, launch);
+  if (launch.weight.format == WeightFormat::kQ8)
+    MultiplyAny<Q8Product, PackedQ8Product>(device, launch);
+  else
+    MultiplyAny<Bf16Product, PackedBf16Product>(device, launch);
 }
 
 }  // namespace banyan::BANYAN_MAKER

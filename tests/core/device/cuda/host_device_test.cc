@@ -74,6 +74,39 @@ TEST_F(HostDeviceTest, BlocksShareMemoryAndWarpsShuffle) {
   EXPECT_EQ(device_.traffic().at("block_sum").stored, 3 * 4);
 }
 
+TEST_F(HostDeviceTest, CountsTheSectorsThatWarpsTouchAndTripsToTheMemory) {
+  const Global<const float> x =
+      On<const float>(Put(std::vector<float>(64 * 8)));
+  const auto read = [&](auto place) {
+    const LaunchTraffic before = device_.traffic().count("free_hand") > 0
+                                     ? device_.traffic().at("free_hand")
+                                     : LaunchTraffic();
+    EXPECT_EQ(Says({.blocks = 2, .threads = 64},
+                   [&](const Thread& t) { place(t, t.index()); }),
+              "");
+    LaunchTraffic now = device_.traffic().at("free_hand");
+    now.Take(before);
+    return std::pair<int, int>(static_cast<int>(now.sectors), now.trips);
+  };
+  using Found = std::pair<int, int>;  // sectors and trips of two blocks
+  EXPECT_EQ(read([&](const Thread&, int i) { x.Read(i); }), Found(16, 1))
+      << "beside each other";
+  EXPECT_EQ(read([&](const Thread&, int i) { x.Read(i * 8); }), Found(128, 1))
+      << "a sector each";
+  EXPECT_EQ(read([&](const Thread&, int) { x.Read(9); }), Found(4, 1))
+      << "all lanes the same";
+  EXPECT_EQ(read([&](const Thread& t, int i) {
+              if (t.warp() == 0) x.Read(0);
+              t.Sync();
+              x.Read(i * 4);
+              x.Read(i * 4);  // another load of the warp
+              t.SyncWarp();
+            }),
+            Found(2 * (1 + 2 * 2 * 16), 2))
+      << "parted by a barrier";
+  EXPECT_EQ(read([](const Thread& t, int) { t.Sync(); }), Found(0, 0));
+}
+
 TEST_F(HostDeviceTest, BallotsAndShufflesOfSomeLanes) {
   const DeviceSpan votes = Fresh(32 * 4);
   const DeviceSpan got = Fresh(32 * 4);

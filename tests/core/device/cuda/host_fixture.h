@@ -28,7 +28,8 @@ struct Free {
 
 class HostDeviceTest : public testing::Test {
  protected:
-  explicit HostDeviceTest(std::uint64_t seed = 1) : device_({.seed = seed}) {}
+  explicit HostDeviceTest(std::uint64_t seed = 1)
+      : device_({.seed = seed, .count_sectors = true}) {}
 
   // Memory that holds these numbers.
   template <typename T>
