@@ -14,8 +14,8 @@
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
 #include "core/prob/draw_kind.h"
-#include "core/prob/round_plan.h"
 #include "core/prob/sampling_rule.h"
+#include "core/round/plan.h"
 #include "decode/target_rows.h"
 #include "drafters/drafter.h"
 #include "tree/draft_tree.h"
@@ -26,9 +26,9 @@ namespace banyan {
 // A sequence's rounds there.
 class DeviceSide {
  public:
-  std::unique_ptr<DeviceRound> rounds;  // null: the host runs them
-  std::uint64_t seed = 0;               // of its draws
-  SamplingRule draft_rule = SamplingRule();
+  std::unique_ptr<DeviceRound> rounds;    // null: the host runs them
+  std::uint64_t seed = 0;                 // of its draws
+  std::vector<SamplingRule> draft_rules;  // by trunk
   bool has_next_round = false;  // the state of the next round is there
   // The rows that its last round kept; none before there was one.
   std::vector<int> kept_rows;
@@ -39,39 +39,41 @@ namespace {
 // The round's parts, as far as all have counterparts.
 struct Parts {
   RoundPlan plan;
-  std::unique_ptr<DeviceDrafter> drafter;
+  std::vector<std::unique_ptr<DeviceDrafter>> drafters;
 };
 
 absl::StatusOr<std::optional<Parts>> PartsOf(const Method& method,
                                              const Sequence& sequence,
                                              const RandomSource& random) {
   const std::optional<std::uint64_t> seed = random.seed();
-  const std::string verifier(method.verifier->traits().twin);
-  if (!seed || verifier.empty() || method.trunks.size() > 1 ||
-      method.scoring == Scoring::kUnmerged)
+  const std::optional<JudgeKind> judge = method.verifier->traits().device_judge;
+  if (!seed || !judge || method.scoring == Scoring::kUnmerged)
     return std::nullopt;
-  Parts parts = {.plan = {.shape = {"fixed", {0, -1}},  // a bare root
-                          .verifier = verifier,
+  Parts parts = {.plan = {.judge = *judge,
                           .target_rule = method.rule,
                           .end_of_text = sequence.stop.end_of_text,
                           .seed = *seed}};
-  if (method.trunks.empty()) return std::optional<Parts>(std::move(parts));
-  const SequenceTrunk& trunk = sequence.trunks.front();
-  const DrawKind draw_kind = method.trunks.front().draw_kind;
-  parts.plan.shape = trunk.policy->twin();
-  parts.plan.draw_kind = draw_kind;
-  if (parts.plan.shape.name.empty()) return std::nullopt;
-  // Draws can be shared only where distributions depend on the depth alone.
-  if (trunk.policy->traits().shares_draws &&
-      method.trunks.front().drafter->traits().depth_heads == 0)
-    return std::nullopt;
-  DeviceCounterpart* const counterpart = trunk.session->facets().on_device;
-  if (counterpart == nullptr) return std::nullopt;
-  BANYAN_ASSIGN_OR_RETURN(DeviceDraft draft, counterpart->Make(draw_kind));
-  if (draft.part == nullptr) return std::nullopt;
-  if (!sequence.taps.empty() && !draft.keeps_features) return std::nullopt;
-  parts.drafter = std::move(draft.part);
-  parts.plan.draft_rule = std::move(draft.rule);
+  for (std::size_t i = 0; i < method.trunks.size(); ++i) {
+    const SequenceTrunk& trunk = sequence.trunks[i];
+    const DrawKind draw_kind = method.trunks[i].draw_kind;
+    std::optional<RoundShape> shape = trunk.policy->device_shape();
+    if (!shape) return std::nullopt;
+    // Draws can be shared only where distributions depend on the depth alone.
+    if (trunk.policy->traits().shares_draws &&
+        trunk.drafter->traits().depth_heads == 0)
+      return std::nullopt;
+    DeviceCounterpart* const counterpart = trunk.session->facets().on_device;
+    if (counterpart == nullptr) return std::nullopt;
+    BANYAN_ASSIGN_OR_RETURN(DeviceDraft draft, counterpart->Make(draw_kind));
+    if (draft.part == nullptr) return std::nullopt;
+    if (!trunk.drafter->traits().taps.empty() && !draft.keeps_features)
+      return std::nullopt;
+    parts.drafters.push_back(std::move(draft.part));
+    parts.plan.drafters.push_back({.name = method.trunks[i].drafter_name,
+                                   .shape = *std::move(shape),
+                                   .draw_kind = draw_kind,
+                                   .rule = std::move(draft.rule)});
+  }
   return std::optional<Parts>(std::move(parts));
 }
 
@@ -125,41 +127,44 @@ absl::StatusOr<DraftTree> TreeOf(const Method& method, Sequence& sequence,
     node.depth = parent.depth + 1;
     parent.children.push_back(static_cast<int>(i));
   }
-  if (method.trunks.empty()) return DraftTree(std::move(nodes));
-  const DrawKind draw_kind = method.trunks.front().draw_kind;
   const int vocab_size = sequence.target.vocab_size();
-  std::vector<int> drawn;  // by depth: how many nodes have draws
-  // Of one trunk no node has two lists whose order in time could matter.
-  int time = 0;
+  DeviceSide& side = *sequence.device_side;
+  // By depth: how many nodes have draws, of a trunk that shares them.
+  std::vector<std::vector<int>> drawn(method.trunks.size());
   Distribution remaining;
   for (const RoundFindings::Draw& draw : found.draws) {
     Node& node = nodes[static_cast<std::size_t>(draw.node)];
-    if (node.lists.empty()) {
-      node.lists.push_back({.trunk = 0, .draw_kind = draw_kind});
-      drawn.resize(std::max(drawn.size(), std::size_t(node.depth) + 1), 0);
-      ++drawn[static_cast<std::size_t>(node.depth)];
+    const auto trunk = static_cast<std::size_t>(draw.drafter);
+    const DrawKind draw_kind = method.trunks[trunk].draw_kind;
+    if (node.lists.empty() || node.lists.back().trunk != draw.drafter) {
+      node.lists.push_back({.trunk = draw.drafter, .draw_kind = draw_kind});
+      std::vector<int>& own = drawn[trunk];
+      own.resize(std::max(own.size(), std::size_t(node.depth) + 1), 0);
+      ++own[static_cast<std::size_t>(node.depth)];
       if (sequence.keep_facts) {
-        BANYAN_ASSIGN_OR_RETURN(
-            std::vector<double> masses,
-            sequence.device_side->rounds->Proposal(draw.node));
-        remaining = LawOf(std::move(masses), sequence.device_side->draft_rule,
-                          draw_kind);
-        node.lists.front().proposal.q = remaining;
+        BANYAN_ASSIGN_OR_RETURN(std::vector<double> masses,
+                                side.rounds->Proposal(draw.drafter, draw.node));
+        remaining =
+            LawOf(std::move(masses), side.draft_rules[trunk], draw_kind);
+        node.lists.back().proposal.q = remaining;
       }
     }
-    node.lists.front().draws.push_back(
+    node.lists.back().draws.push_back(
         {.token = draw.token,
-         .time = time++,
+         .time = draw.time,
          .child = draw.child,
          .proposal =
              sequence.keep_facts
                  ? JudgedBy(remaining, draw.token, draw_kind)
                  : Distribution::Sparse(vocab_size, {draw.token}, {draw.q})});
   }
-  if (sequence.trunks.front().policy->traits().shares_draws)
-    for (Node& node : nodes)
-      for (DrawList& list : node.lists)
-        list.shared_draws = drawn[static_cast<std::size_t>(node.depth)] > 1;
+  for (Node& node : nodes)
+    for (DrawList& list : node.lists) {
+      const auto trunk = static_cast<std::size_t>(list.trunk);
+      if (sequence.trunks[trunk].policy->traits().shares_draws)
+        list.shared_draws =
+            drawn[trunk][static_cast<std::size_t>(node.depth)] > 1;
+    }
   return DraftTree(std::move(nodes));
 }
 
@@ -172,15 +177,17 @@ absl::StatusOr<bool> PutOnDevice(const Method& method, Sequence& sequence,
     BANYAN_ASSIGN_OR_RETURN(std::optional<Parts> parts,
                             PartsOf(method, sequence, random));
     if (parts) {
+      for (const RoundDrafter& drafter : parts->plan.drafters)
+        side->draft_rules.push_back(drafter.rule);
+      side->seed = parts->plan.seed;
       absl::StatusOr<std::unique_ptr<DeviceRound>> rounds =
-          sequence.target.NewDeviceRound(*sequence.session, parts->plan,
-                                         std::move(parts->drafter));
+          sequence.target.NewDeviceRound(
+              *sequence.session, std::move(parts->plan),
+              std::move(parts->drafters), /*asked=*/false);
       if (rounds.ok())
         side->rounds = *std::move(rounds);
       else if (!absl::IsUnimplemented(rounds.status()))
         return rounds.status();
-      side->draft_rule = parts->plan.draft_rule;
-      side->seed = parts->plan.seed;
     }
     sequence.device_side = std::move(side);  // and need not be looked for again
   }

@@ -52,9 +52,9 @@ struct DrafterRow {
   bool takes_vocabulary = false;
   HeadTools heads = {};
   SearchOver search = SearchOver::kNothing;
-  // Its counterpart on a device that runs rounds alone (DeviceCounterpart);
-  // empty: none.
-  absl::string_view twin = {};
+  // Whether a device can draft so that runs rounds without the host
+  // (DeviceCounterpart).
+  bool on_device = false;
 };
 
 }  // namespace banyan

@@ -24,9 +24,10 @@
 #define BANYAN_TREE_TREE_POLICY_H_
 
 #include <memory>
+#include <optional>
 #include <vector>
 
-#include "core/prob/round_plan.h"
+#include "core/round/plan.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
 #include "tree/verdict.h"
@@ -84,9 +85,10 @@ class TreePolicy {
   // the default keeps all.
   virtual std::vector<int> Keep(const TrunkTree& tree) const;
 
-  // The counterpart of this policy on a device that runs rounds without the
-  // host; without a name: none.
-  virtual ShapeTwin twin() const { return {}; }
+  // What a device drafts that runs rounds without the host; none: it cannot.
+  virtual std::optional<RoundShape> device_shape() const {
+    return std::nullopt;
+  }
 
   // Committed state carries over from round to round, and Observe() alone
   // changes it. State() lists all of it: policies of one method that list the

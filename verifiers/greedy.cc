@@ -20,6 +20,7 @@
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "core/random/random_source.h"
+#include "core/round/layout.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
@@ -36,7 +37,7 @@ class Greedy : public Verifier {
         .draw_kinds = {DrawKind::kDeterministic, DrawKind::kWithoutReplacement,
                        DrawKind::kIndependent},
         .exactness = Exactness::kLosslessAtTemperatureZero,
-        .twin = "greedy"};
+        .device_judge = JudgeKind::kGreedy};
   }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,

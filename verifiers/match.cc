@@ -17,6 +17,7 @@
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "core/random/random_source.h"
+#include "core/round/layout.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
@@ -32,7 +33,7 @@ class Match : public Verifier {
     return {
         .draw_kinds = {DrawKind::kDeterministic, DrawKind::kWithoutReplacement,
                        DrawKind::kIndependent},
-        .twin = "match"};
+        .device_judge = JudgeKind::kMatch};
   }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,

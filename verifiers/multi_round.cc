@@ -33,6 +33,7 @@
 #include "core/base/params.h"
 #include "core/prob/distribution.h"
 #include "core/random/random_source.h"
+#include "core/round/layout.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
@@ -63,7 +64,7 @@ class MultiRound : public Verifier {
     return {
         .draw_kinds = {DrawKind::kIndependent, DrawKind::kWithoutReplacement,
                        DrawKind::kDeterministic},
-        .twin = "rounds"};
+        .device_judge = JudgeKind::kRounds};
   }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,

@@ -16,6 +16,7 @@
 #include "core/prob/distribution.h"
 #include "core/prob/residual.h"
 #include "core/random/random_source.h"
+#include "core/round/layout.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
@@ -31,7 +32,7 @@ class PointMass : public Verifier {
     return {
         .draw_kinds = {DrawKind::kDeterministic, DrawKind::kWithoutReplacement,
                        DrawKind::kIndependent},
-        .twin = "point_mass"};
+        .device_judge = JudgeKind::kPointMass};
   }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,

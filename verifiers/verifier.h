@@ -3,11 +3,13 @@
 #ifndef BANYAN_VERIFIERS_VERIFIER_H_
 #define BANYAN_VERIFIERS_VERIFIER_H_
 
+#include <optional>
 #include <vector>
 
 #include "core/base/common.h"
 #include "core/prob/distribution.h"
 #include "core/random/random_source.h"
+#include "core/round/layout.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 
@@ -22,9 +24,8 @@ struct VerifierTraits {
   bool one_list = false;      // at most one draw list a node: a single trunk
   bool fixed_counts = false;  // draws per node fixed before the first
   bool own_draws = false;     // no draws shared by cousins
-  // Name of the counterpart on a device that runs rounds alone
-  // (core/prob/round_plan.h); empty: there is none.
-  absl::string_view twin = {};
+  // How a device judges that runs rounds without the host; none: it cannot.
+  std::optional<JudgeKind> device_judge = std::nullopt;
 };
 
 // Without state; safe for concurrent use.

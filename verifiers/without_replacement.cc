@@ -16,6 +16,7 @@
 #include "core/base/params.h"
 #include "core/prob/distribution.h"
 #include "core/random/random_source.h"
+#include "core/round/layout.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
@@ -30,7 +31,7 @@ class WithoutReplacement : public Verifier {
   VerifierTraits traits() const override {
     return {.draw_kinds = {DrawKind::kWithoutReplacement,
                            DrawKind::kIndependent, DrawKind::kDeterministic},
-            .twin = "rounds"};
+            .device_judge = JudgeKind::kRounds};
   }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,

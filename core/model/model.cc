@@ -53,11 +53,12 @@ absl::StatusOr<std::uint64_t> Model::ReadFromDisk() const {
 }
 
 absl::StatusOr<std::unique_ptr<DeviceRound>> Model::NewDeviceRound(
-    Session& session, const RoundPlan& plan,
-    std::unique_ptr<DeviceDrafter> drafter) const {
+    Session& session, RoundPlan plan,
+    std::vector<std::unique_ptr<DeviceDrafter>> drafters, bool asked) const {
   const DeviceRounds* const facet = facets().device_rounds;
   if (facet != nullptr)
-    return facet->NewDeviceRound(session, plan, std::move(drafter));
+    return facet->NewDeviceRound(session, std::move(plan), std::move(drafters),
+                                 asked);
   return absl::UnimplementedError("the model's device runs no rounds alone");
 }
 

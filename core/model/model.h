@@ -20,8 +20,8 @@
 #include "core/model/context.h"
 #include "core/model/session_state.h"
 #include "core/prob/distribution.h"
-#include "core/prob/round_plan.h"
 #include "core/prob/sampling_rule.h"
+#include "core/round/plan.h"
 
 namespace banyan {
 
@@ -55,9 +55,10 @@ class DeviceRound {
   virtual absl::StatusOr<RoundFindings> Run() = 0;
 
   // Of the last round, until the next: the target's rows, one a node, with the
-  // sequence's features; and the masses that were proposed after a node.
+  // sequence's features; and the masses that a drafter proposed after a node.
   virtual const Scores& scores() const = 0;
-  virtual absl::StatusOr<std::vector<double>> Proposal(int node) = 0;
+  virtual absl::StatusOr<std::vector<double>> Proposal(int drafter,
+                                                       int node) = 0;
 };
 
 // What was computed for one batch, a row per token in the order of the batch.
@@ -234,12 +235,15 @@ class Trimmable {
 class DeviceRounds {
  public:
   virtual ~DeviceRounds() = default;
-  // Returns rounds of this session, with a drafter made for it
-  // (DeviceCounterpart::Make; null: the root alone). What they hold outlives
-  // them. Unimplemented where the device has none of this plan.
+  // Returns rounds of this session, with drafters made for it
+  // (DeviceCounterpart::Make), one for each of the plan's, of which the plan
+  // knows what no model knows. What they hold outlives them. Unimplemented
+  // where the device has none of this plan; if it has, but is no faster for
+  // them, unless they are `asked` for.
   virtual absl::StatusOr<std::unique_ptr<DeviceRound>> NewDeviceRound(
-      Session& session, const RoundPlan& plan,
-      std::unique_ptr<DeviceDrafter> drafter) const = 0;
+      Session& session, RoundPlan plan,
+      std::vector<std::unique_ptr<DeviceDrafter>> drafters,
+      bool asked) const = 0;
 };
 
 class Network;  // core/transformer/network.h
@@ -287,8 +291,8 @@ class Model {
   // Call the model's facet, or return Unimplemented if it has none.
   absl::StatusOr<std::uint64_t> ReadFromDisk() const;
   absl::StatusOr<std::unique_ptr<DeviceRound>> NewDeviceRound(
-      Session& session, const RoundPlan& plan,
-      std::unique_ptr<DeviceDrafter> drafter) const;
+      Session& session, RoundPlan plan,
+      std::vector<std::unique_ptr<DeviceDrafter>> drafters, bool asked) const;
 
  protected:
   explicit Model(ModelShape shape) : shape_(std::move(shape)) {}

@@ -44,8 +44,8 @@ absl::StatusOr<std::unique_ptr<Weight>> Backend::Part(const Weight& /*whole*/,
                    "or reference"));
 }
 
-absl::StatusOr<std::unique_ptr<RoundTables>> Backend::NewRound(
-    const RoundTablesOptions& /*options*/) {
+absl::Status Backend::RunStep(const RoundMemory& /*memory*/,
+                              const RoundStep& /*step*/) {
   return absl::UnimplementedError(
       absl::StrCat(description(), " runs no rounds alone"));
 }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <variant>
 
 #include "absl/functional/function_ref.h"
 #include "core/base/clock.h"
@@ -16,7 +17,7 @@
 #include "core/ops/device_memory.h"
 #include "core/ops/device_ops.h"
 #include "core/ops/panels.h"
-#include "core/ops/round_tables.h"
+#include "core/ops/round_args.h"
 #include "core/ops/weight.h"
 
 namespace banyan {
@@ -39,6 +40,12 @@ class Gauge {
   virtual absl::StatusOr<double> Peak(WeightFormat format) = 0;
 };
 
+// Whether a device runs rounds without the host (Backend::RunStep).
+enum class OwnRounds { kNone, kWhenAsked, kByDefault };
+
+using RoundStep = std::variant<SelectArgs, MergeArgs, RowLawsArgs, DrawArgs,
+                               JudgeArgs, KeepArgs>;
+
 // What a backend is, for records.
 struct BackendFacts {
   std::string device;           // its name in the table of devices
@@ -54,6 +61,7 @@ struct BackendFacts {
   // Whether it reads weights and computes, which an outline (devices.h) does
   // not.
   bool computes = true;
+  OwnRounds own_rounds = OwnRounds::kNone;
   // Whether it keeps the promise of DeviceOps: a row depends on that row alone.
   bool faithful = true;
   GpuFacts gpu;      // that computes; its name is empty if none does
@@ -89,10 +97,10 @@ class Backend : public DeviceMemory, public DeviceOps {
   virtual absl::StatusOr<std::unique_ptr<Recording>> Record(
       absl::FunctionRef<absl::Status()> work);
   virtual absl::Status Replay(const Recording& recording);
-  // The lists of a round that the device runs alone. Unimplemented where there
-  // are no such rounds, or not of this plan.
-  virtual absl::StatusOr<std::unique_ptr<RoundTables>> NewRound(
-      const RoundTablesOptions& options);
+  // A step of a round that the device runs without the host, on lists that it
+  // has (core/round/). Unimplemented where OwnRounds is kNone.
+  virtual absl::Status RunStep(const RoundMemory& memory,
+                               const RoundStep& step);
 
   // Packs a matrix, asking for its rows once each, in order.
   virtual absl::StatusOr<std::unique_ptr<Weight>> Pack(WeightFormat format,

@@ -11,7 +11,7 @@
 #include "core/model/model.h"
 #include "core/ops/backend.h"
 #include "core/ops/op_args.h"
-#include "core/ops/round_tables.h"
+#include "core/ops/round_args.h"
 #include "core/transformer/pass.h"
 #include "core/transformer/sequence.h"
 
@@ -22,7 +22,7 @@ struct TransformerDrafterTraits {
   const Backend* backend;
   // Tokens that it may emit, of the target's vocabulary.
   int used_vocab;
-  // RoundTablesOptions::draft_columns.
+  // RoundDrafter::columns.
   std::vector<int> columns = {};
   // Whether there is one distribution a level, whatever the path, and of how
   // many levels at most.
@@ -34,23 +34,31 @@ struct TransformerDrafterTraits {
   // The target's states that it reads; ascending.
   std::vector<int> taps = {};
   // The sequence whose rows it runs is null if it runs none. `rereads` says
-  // whether its tokens are pairs (RoundTablesOptions::draft_rereads).
+  // whether its tokens are pairs (RoundDrafter::rereads).
   TransformerSequence* sequence = nullptr;
   bool rereads = false;
+};
+
+// How many rows a drafter meets in a round.
+struct DrafterRoom {
+  int kept = 0;   // of the target's, at most (RoundSteps::kept_rows)
+  int level = 0;  // of its widest level
+  int all = 0;    // of its levels together
 };
 
 class TransformerDrafter : public DeviceDrafter {
  public:
   const TransformerDrafterTraits& traits() const { return traits_; }
 
-  // Called once, before all else, with the tables whose rounds it drafts in.
-  // They outlive it.
-  virtual absl::Status Join(const RoundTables& tables) = 0;
+  // Called once, before all else.
+  virtual absl::Status Join(const DrafterRoom& /*room*/) {
+    return absl::OkStatus();
+  }
   // Reads of the context what it has not read, the root aside, and what it
   // needs of its features.
   virtual absl::Status Begin(const Context& context) = 0;
   // The logits of a level's nodes, a row each, with ops alone. `rows` are those
-  // of the tables, whose length is at most `longest`.
+  // of the round (RoundSteps::draft_rows), whose length is at most `longest`.
   virtual absl::StatusOr<Tensor> Logits(int level, const DeviceRows& rows,
                                         int longest) = 0;
   // Takes what it needs of the target's states at a round's kept rows, with ops

@@ -6,7 +6,7 @@
 #include "core/model/context.h"
 #include "core/model/model.h"
 #include "core/ops/op_args.h"
-#include "core/ops/round_tables.h"
+#include "core/ops/round_args.h"
 #include "core/transformer/device_drafter.h"
 #include "core/transformer/network.h"
 #include "core/transformer/pass.h"
@@ -37,9 +37,6 @@ class ModelDrafter : public TransformerDrafter {
         sequence_(sequence),
         workspace_(std::make_shared<Workspace>(sequence.network().backend())) {}
 
-  absl::Status Join(const RoundTables& /*tables*/) override {
-    return absl::OkStatus();
-  }
   absl::Status Begin(const Context& context) override {
     BANYAN_RETURN_IF_ERROR(session_.Commit({}));
     return session_.Prefill(

@@ -11,7 +11,7 @@
 #include "core/checkpoint/architecture.h"
 #include "core/model/model.h"
 #include "core/ops/op_args.h"
-#include "core/ops/round_tables.h"
+#include "core/ops/round_args.h"
 #include "core/transformer/network.h"
 #include "core/transformer/sequence.h"
 #include "core/transformer/weights.h"

@@ -369,16 +369,21 @@ absl::StatusOr<std::shared_ptr<const Model>> Transformer::WithOutputs(
 }
 
 absl::StatusOr<std::unique_ptr<DeviceRound>> Transformer::NewDeviceRound(
-    Session& session, const RoundPlan& plan,
-    std::unique_ptr<DeviceDrafter> drafter) const {
+    Session& session, RoundPlan plan,
+    std::vector<std::unique_ptr<DeviceDrafter>> drafters, bool asked) const {
   TransformerSequence* const sequence = SequenceOf(&session);
   Check(sequence != nullptr && &sequence->network() == network_.get(),
         "a session of another model");
-  auto* const known = dynamic_cast<TransformerDrafter*>(drafter.get());
-  if (drafter != nullptr && known == nullptr)
-    return absl::UnimplementedError("a drafter of another kind of model");
-  (void)drafter.release();
-  return TransformerRound::Create(*sequence, plan, absl::WrapUnique(known));
+  std::vector<std::unique_ptr<TransformerDrafter>> known;
+  for (std::unique_ptr<DeviceDrafter>& drafter : drafters) {
+    auto* const own = dynamic_cast<TransformerDrafter*>(drafter.get());
+    if (own == nullptr)
+      return absl::UnimplementedError("a drafter of another kind of model");
+    (void)drafter.release();
+    known.push_back(absl::WrapUnique(own));
+  }
+  return TransformerRound::Create(*sequence, std::move(plan), std::move(known),
+                                  asked);
 }
 
 }  // namespace banyan

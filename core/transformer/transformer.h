@@ -12,7 +12,7 @@
 #include "core/checkpoint/checkpoint.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
-#include "core/prob/round_plan.h"
+#include "core/round/plan.h"
 #include "core/transformer/network.h"
 #include "core/transformer/pass_input.h"
 #include "core/transformer/sequence.h"
@@ -55,8 +55,9 @@ class Transformer : public Model,
   absl::StatusOr<std::shared_ptr<const Model>> WithOutputs(
       absl::Span<const TokenId> tokens) const override;
   absl::StatusOr<std::unique_ptr<DeviceRound>> NewDeviceRound(
-      Session& session, const RoundPlan& plan,
-      std::unique_ptr<DeviceDrafter> drafter) const override;
+      Session& session, RoundPlan plan,
+      std::vector<std::unique_ptr<DeviceDrafter>> drafters,
+      bool asked) const override;
 
  private:
   absl::StatusOr<std::uint64_t> ReadFromDisk() const override;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <set>
 #include <utility>
 
 #include "absl/memory/memory.h"
@@ -18,126 +20,155 @@ constexpr int kLeastBucket = 256;
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<DeviceRound>> TransformerRound::Create(
-    TransformerSequence& sequence, const RoundPlan& plan,
-    std::unique_ptr<TransformerDrafter> drafter) {
+    TransformerSequence& sequence, RoundPlan plan,
+    std::vector<std::unique_ptr<TransformerDrafter>> drafters, bool asked) {
   const Network& network = sequence.network();
-  if (drafter != nullptr && drafter->traits().backend != &network.backend())
-    return absl::UnimplementedError("a drafter on another device");
+  const OwnRounds own = network.backend().facts().own_rounds;
+  if (own == OwnRounds::kNone || (own == OwnRounds::kWhenAsked && !asked))
+    return absl::UnimplementedError("the device's rounds are the host's");
+  if (drafters.size() > static_cast<std::size_t>(kMostRoundDrafters))
+    return absl::UnimplementedError("more drafters than a round takes");
   auto round =
-      absl::WrapUnique(new TransformerRound(sequence, std::move(drafter)));
-  RoundTablesOptions options = {.plan = plan,
-                                .vocab_size = network.vocab_size(),
-                                .used_vocab = network.options().used_vocab};
-  if (round->drafter_ != nullptr) {
-    const TransformerDrafterTraits& traits = round->drafter_->traits();
-    options.draft_used_vocab = traits.used_vocab;
-    options.draft_columns = traits.columns;
-    options.draft_rereads = traits.rereads;
-    options.law_by_depth = traits.law_by_depth;
-    options.most_levels = traits.most_levels;
+      absl::WrapUnique(new TransformerRound(sequence, std::move(drafters)));
+  plan.vocab_size = network.vocab_size();
+  plan.used_vocab = network.options().used_vocab;
+  std::set<int> taps;
+  for (std::size_t i = 0; i < round->drafters_.size(); ++i) {
+    const TransformerDrafterTraits& traits = round->drafters_[i]->traits();
+    if (traits.backend != &network.backend())
+      return absl::UnimplementedError("a drafter on another device");
+    RoundDrafter& drafter = plan.drafters[i];
+    drafter.used_vocab = traits.used_vocab;
+    drafter.columns = traits.columns;
+    drafter.rereads = traits.rereads;
+    drafter.law_by_depth = traits.law_by_depth;
+    drafter.most_levels = traits.most_levels;
+    taps.insert(traits.taps.begin(), traits.taps.end());
   }
-  BANYAN_ASSIGN_OR_RETURN(round->tables_, network.backend().NewRound(options));
-  if (round->drafter_ != nullptr)
-    BANYAN_RETURN_IF_ERROR(round->drafter_->Join(*round->tables_));
+  round->taps_.assign(taps.begin(), taps.end());
+  BANYAN_ASSIGN_OR_RETURN(
+      round->steps_, RoundSteps::Create(network.backend(), std::move(plan)));
+  const LaidOut& laid_out = round->steps_->laid_out();
+  for (int i = 0; i < laid_out.layout().count; ++i) {
+    DrafterRoom room = {.kept = laid_out.layout().levels + 1,
+                        .all = laid_out.layout().drafters[i].slots};
+    for (int width : laid_out.widths(i))
+      room.level = std::max(room.level, width);
+    BANYAN_RETURN_IF_ERROR(
+        round->drafters_[static_cast<std::size_t>(i)]->Join(room));
+  }
   return round;
 }
 
-TransformerRound::TransformerRound(TransformerSequence& sequence,
-                                   std::unique_ptr<TransformerDrafter> drafter)
-    : sequence_(sequence),
-      drafter_(std::move(drafter)),
-      draft_sequence_(drafter_ == nullptr ? nullptr
-                                          : drafter_->traits().sequence) {}
-
 int TransformerRound::longest_text() const {
-  const int levels = static_cast<int>(tables_->widths().size());
-  int longest = sequence_.network().context_limit() - levels;
-  if (drafter_ != nullptr)
-    longest = std::min(longest, drafter_->traits().longest_text + 1 - levels);
+  const RoundLayout& at = steps_->laid_out().layout();
+  int longest = sequence_.network().context_limit() - at.levels;
+  for (std::size_t i = 0; i < drafters_.size(); ++i)
+    longest = std::min(longest, drafters_[i]->traits().longest_text + 1 -
+                                    at.drafters[i].levels);
   return longest;
 }
 
 int TransformerRound::shortest_text() const {
-  return drafter_ == nullptr ? 1 : drafter_->traits().shortest_text;
+  int shortest = 1;
+  for (const auto& drafter : drafters_)
+    shortest = std::max(shortest, drafter->traits().shortest_text);
+  return shortest;
 }
 
 absl::Status TransformerRound::Begin(const Context& context) {
   bucket_ = 0;  // rounds without it may have moved the caches
   BANYAN_RETURN_IF_ERROR(sequence_.Commit({}));
-  if (drafter_ != nullptr) BANYAN_RETURN_IF_ERROR(drafter_->Begin(context));
-  const int draft = draft_sequence_ == nullptr ? 0 : draft_sequence_->length();
-  return tables_->Begin({.text = context.tokens,
-                         .prompt = context.prompt,
-                         .round = context.round},
-                        sequence_.length(), draft);
+  RoundStart start = {.text = context.tokens,
+                      .prompt = context.prompt,
+                      .round = context.round,
+                      .target = sequence_.length()};
+  for (const auto& drafter : drafters_) {
+    BANYAN_RETURN_IF_ERROR(drafter->Begin(context));
+    const TransformerSequence* const own = drafter->traits().sequence;
+    start.drafts.push_back(own == nullptr ? 0 : own->length());
+  }
+  return steps_->Begin(start);
 }
 
 absl::Status TransformerRound::GrowBucket() {
-  if (bucket_ > 0 && tables_->target_length() <= bucket_)
+  if (bucket_ > 0 && steps_->target_length() <= bucket_)
     return absl::OkStatus();
   const int bucket = std::max(
       kLeastBucket, static_cast<int>(std::bit_ceil(
-                        static_cast<unsigned>(tables_->target_length()))));
+                        static_cast<unsigned>(steps_->target_length()))));
   recording_ = nullptr;  // of buffers that may go
   asked_ = false;
   bucket_ = 0;
   // What the last round scored can be read until the next one is through.
   workspace_ = std::make_shared<Workspace>(backend());
   const int longest = std::min(bucket, sequence_.network().context_limit());
-  const int rows = tables_->target_rows().rows;
+  const RoundLayout& at = steps_->laid_out().layout();
   BANYAN_RETURN_IF_ERROR(
-      sequence_.Reserve(longest - sequence_.length() + rows));
-  if (draft_sequence_ != nullptr)
-    BANYAN_RETURN_IF_ERROR(draft_sequence_->Reserve(
-        longest - draft_sequence_->length() + tables_->all_draft_rows()));
+      sequence_.Reserve(longest - sequence_.length() + at.rows));
+  for (std::size_t i = 0; i < drafters_.size(); ++i)
+    if (TransformerSequence* const own = drafters_[i]->traits().sequence)
+      BANYAN_RETURN_IF_ERROR(
+          own->Reserve(longest - own->length() + at.drafters[i].slots));
   bucket_ = longest;
   return absl::OkStatus();
 }
 
-absl::Status TransformerRound::Ask() {
-  const int levels = static_cast<int>(tables_->widths().size());
+absl::Status TransformerRound::Draft(int drafter) {
+  const int levels = steps_->laid_out().layout().drafters[drafter].levels;
   for (int level = 0; level < levels; ++level) {
-    BANYAN_RETURN_IF_ERROR(tables_->Select(level));
+    BANYAN_RETURN_IF_ERROR(steps_->Select(drafter, level));
     BANYAN_ASSIGN_OR_RETURN(
         const Tensor logits,
-        drafter_->Logits(level, tables_->draft_rows(level), bucket_));
-    BANYAN_RETURN_IF_ERROR(tables_->Draw(level, logits));
+        drafters_[static_cast<std::size_t>(drafter)]->Logits(
+            level, steps_->draft_rows(drafter, level), bucket_));
+    BANYAN_RETURN_IF_ERROR(steps_->Draw(drafter, level, logits));
   }
-  BANYAN_RETURN_IF_ERROR(tables_->Select(levels));
-  DeviceRows rows = tables_->target_rows();
+  return steps_->Select(drafter, levels);
+}
+
+absl::Status TransformerRound::Ask() {
+  for (std::size_t i = 0; i < drafters_.size(); ++i)
+    BANYAN_RETURN_IF_ERROR(Draft(static_cast<int>(i)));
+  BANYAN_RETURN_IF_ERROR(steps_->Merge());
+  DeviceRows rows = steps_->target_rows();
   rows.length.most = bucket_;
-  BANYAN_ASSIGN_OR_RETURN(
-      PassInput input,
-      InputOnDevice(
-          sequence_, rows,
-          drafter_ == nullptr ? std::vector<int>() : drafter_->traits().taps,
-          workspace_));
+  BANYAN_ASSIGN_OR_RETURN(PassInput input,
+                          InputOnDevice(sequence_, rows, taps_, workspace_));
   TransformerPass pass(sequence_.network(), std::move(input));
   BANYAN_RETURN_IF_ERROR(pass.Run());
   scores_ = pass.ScoresOf(pass.input().parts.front());
-  BANYAN_RETURN_IF_ERROR(tables_->Verify(pass.logits()));
-  std::vector<KvCache*> draft;
-  if (draft_sequence_ != nullptr) draft = draft_sequence_->caches();
-  BANYAN_RETURN_IF_ERROR(tables_->Keep(sequence_.caches(), draft));
-  return drafter_ == nullptr ? absl::OkStatus()
-                             : drafter_->Take(pass, tables_->kept_rows());
+  BANYAN_RETURN_IF_ERROR(steps_->Judge(pass.logits()));
+  BANYAN_RETURN_IF_ERROR(steps_->Keep(-1, sequence_.caches()));
+  for (std::size_t i = 0; i < drafters_.size(); ++i) {
+    if (TransformerSequence* const own = drafters_[i]->traits().sequence)
+      BANYAN_RETURN_IF_ERROR(steps_->Keep(static_cast<int>(i), own->caches()));
+    BANYAN_RETURN_IF_ERROR(drafters_[i]->Take(pass, steps_->kept_rows()));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<RoundFindings> TransformerRound::Run() {
   BANYAN_RETURN_IF_ERROR(GrowBucket());
-  if (recording_ == nullptr && asked_) {
-    BANYAN_ASSIGN_OR_RETURN(recording_,
-                            backend().Record([this] { return Ask(); }));
+  if (recording_ == nullptr && asked_ && records_) {
+    absl::StatusOr<std::unique_ptr<Recording>> recording =
+        backend().Record([this] { return Ask(); });
+    records_ = !absl::IsUnimplemented(recording.status());
+    if (records_) {
+      BANYAN_RETURN_IF_ERROR(recording.status());
+      recording_ = *std::move(recording);
+    }
   }
   if (recording_ != nullptr)
     BANYAN_RETURN_IF_ERROR(backend().Replay(*recording_));
   else
     BANYAN_RETURN_IF_ERROR(Ask());
   asked_ = true;
-  BANYAN_ASSIGN_OR_RETURN(RoundFindings findings, tables_->Read());
-  sequence_.Settle(tables_->target_length());
-  if (draft_sequence_ != nullptr)
-    draft_sequence_->Settle(tables_->draft_length());
+  BANYAN_ASSIGN_OR_RETURN(RoundFindings findings, steps_->Read());
+  sequence_.Settle(steps_->target_length());
+  for (std::size_t i = 0; i < drafters_.size(); ++i)
+    if (TransformerSequence* const own = drafters_[i]->traits().sequence)
+      own->Settle(steps_->draft_length(static_cast<int>(i)));
   return findings;
 }
 

@@ -83,10 +83,9 @@ using Rows = std::vector<Row>;
 
 constexpr int kListColumns = 100;
 
-void AddCounterpart(absl::string_view counterpart, Row& row) {
-  row.json["device_twin"] = counterpart;
-  if (!counterpart.empty())
-    row.facts.emplace_back("a GPU can run its rounds alone");
+void AddCounterpart(bool on_device, Row& row) {
+  row.json["on_device"] = on_device;
+  if (on_device) row.facts.emplace_back("a GPU can run its rounds alone");
 }
 
 void AddDrawKinds(const std::vector<DrawKind>& draw_kinds, Row& row) {
@@ -106,7 +105,7 @@ absl::StatusOr<Rows> Policies() {
     AddDrawKinds(choice.policy->traits().draw_kinds,
                  rows.emplace_back(row.name, row.sentence));
     rows.back().Add("fixed_shape", row.plan != nullptr, "fixed shape");
-    AddCounterpart(choice.policy->twin().name, rows.back());
+    AddCounterpart(choice.policy->device_shape().has_value(), rows.back());
     rows.back().AddKeys(row.keys);
     for (absl::string_view example : row.examples)
       rows.back().examples.push_back(SectionOf(row.name, example));
@@ -129,7 +128,7 @@ absl::StatusOr<Rows> Verifiers() {
     entry.facts.emplace_back(Name(traits.exactness));
     entry.Add("chains_only", traits.chain, "chains only");
     entry.Add("one_trunk_only", traits.one_list, "one trunk only");
-    AddCounterpart(traits.twin, entry);
+    AddCounterpart(traits.device_judge.has_value(), entry);
     entry.AddKeys(row.keys);
     entry.examples.push_back(SectionOf(row.name, "{}"));
     for (absl::string_view variant : row.variants)
@@ -142,7 +141,7 @@ Rows Drafters() {
   Rows rows;
   for (const DrafterRow& row : DrafterCatalogue()) {
     AddDrawKinds(row.draw_kinds, rows.emplace_back(row.name, row.sentence));
-    AddCounterpart(row.twin, rows.back());
+    AddCounterpart(row.on_device, rows.back());
     rows.back().AddKeys(row.keys);
     for (absl::string_view example : row.examples)
       rows.back().examples.push_back(SectionOf(row.name, example));

@@ -6,8 +6,8 @@
 #include "core/base/common.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
-#include "core/prob/round_plan.h"
 #include "core/prob/sampling_rule.h"
+#include "core/round/plan.h"
 
 namespace banyan {
 namespace {
@@ -50,12 +50,10 @@ class Passes {
     BANYAN_RETURN_IF_ERROR(
         session_->Prefill(absl::MakeConstSpan(context_.tokens)
                               .first(context_.tokens.size() - 1)));
-    RoundPlan plan = {.shape = {"fixed", {0}},
-                      .verifier = "greedy",
-                      .target_rule = SamplingRule({.temperature = 0})};
-    for (int node = 0; node < tokens_; ++node)
-      plan.shape.numbers.push_back(node - 1);
-    auto round = model_.NewDeviceRound(*session_, plan, nullptr);
+    const RoundPlan plan = {.judge = JudgeKind::kGreedy,
+                            .target_rule = SamplingRule({.temperature = 0}),
+                            .least_rows = tokens_};
+    auto round = model_.NewDeviceRound(*session_, plan, {}, /*asked=*/false);
     if (absl::IsUnimplemented(round.status())) return Run();
     BANYAN_RETURN_IF_ERROR(round.status());
     // Nearer the context's end there are no such rounds.

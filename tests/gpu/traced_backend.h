@@ -17,7 +17,6 @@
 #include "core/ops/backend.h"
 #include "core/ops/device_ops.h"
 #include "core/ops/op_args.h"
-#include "core/ops/round_tables.h"
 #include "core/ops/weight.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/prob/round_plan.h"
+#include "core/round/plan.h"
 #include "tree/policies/row.h"
 #include "tree/tree_policy.h"
 #include "tree/trunk_tree.h"
@@ -37,8 +37,8 @@ class ExpandRerank : public TreePolicy {
     return std::make_unique<ExpandRerank>(*this);
   }
   std::vector<Expansion> Next(const TrunkTree& tree) const override;
-  ShapeTwin twin() const override {
-    return {"expand_rerank", {options_.width, options_.levels, options_.nodes}};
+  std::optional<RoundShape> device_shape() const override {
+    return RerankedShape{options_.width, options_.levels, options_.nodes};
   }
   std::vector<int> Keep(const TrunkTree& tree) const override;
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/prob/round_plan.h"
+#include "core/round/plan.h"
 #include "tree/draft_tree.h"
 #include "tree/optimize/shape.h"
 #include "tree/tree_policy.h"
@@ -51,14 +51,13 @@ std::vector<Expansion> FixedShape::Next(const TrunkTree& tree) const {
   return next;
 }
 
-ShapeTwin FixedShape::twin() const {
-  ShapeTwin twin = {"fixed", {share_draws_ ? 1 : 0}};
-  twin.numbers.resize(children_.size() + 1, -1);
+std::optional<RoundShape> FixedShape::device_shape() const {
+  FixedPlaces shape = {share_draws_, {}};
+  shape.parents.resize(children_.size(), -1);
   for (std::size_t place = 0; place < children_.size(); ++place)
     for (int child : children_[place])
-      twin.numbers[static_cast<std::size_t>(child) + 1] =
-          static_cast<int>(place);
-  return twin;
+      shape.parents[static_cast<std::size_t>(child)] = static_cast<int>(place);
+  return shape;
 }
 
 }  // namespace banyan

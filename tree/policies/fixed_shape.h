@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/prob/round_plan.h"
+#include "core/round/plan.h"
 #include "tree/optimize/shape.h"
 #include "tree/tree_policy.h"
 #include "tree/trunk_tree.h"
@@ -26,7 +26,7 @@ class FixedShape : public TreePolicy {
     return std::make_unique<FixedShape>(*this);
   }
   std::vector<Expansion> Next(const TrunkTree& tree) const override;
-  ShapeTwin twin() const override;
+  std::optional<RoundShape> device_shape() const override;
 
  private:
   std::vector<std::vector<int>> children_;  // by place, in order of rank

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/prob/round_plan.h"
+#include "core/round/plan.h"
 #include "tree/policies/row.h"
 #include "tree/tree_policy.h"
 #include "tree/trunk_tree.h"
@@ -24,7 +24,9 @@ class Sequences : public TreePolicy {
     return std::make_unique<Sequences>(*this);
   }
   std::vector<Expansion> Next(const TrunkTree& tree) const override;
-  ShapeTwin twin() const override { return {"sequences", {width_, levels_}}; }
+  std::optional<RoundShape> device_shape() const override {
+    return SequencesShape{width_, levels_};
+  }
 
  private:
   int width_;

@@ -117,6 +117,7 @@ BackendFacts CpuBackend::facts() const {
           .instruction_set = instruction_set_,
           .threads = threads(),
           .sums = tiles_ == TileMaker::kNone ? "lanes" : "tiles",
+          .own_rounds = OwnRounds::kWhenAsked,
           .note = note_};
 }
 

@@ -22,6 +22,8 @@
 #include "core/device/thread_pool.h"
 #include "core/ops/backend.h"
 #include "core/ops/cpu/tiles.h"
+#include "core/ops/host/plain_round.h"
+#include "core/ops/round_args.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 
@@ -84,6 +86,10 @@ class CpuBackend : public Backend {
   absl::Status MoveKv(const MoveKvArgs& args) override;
   absl::Status Attention(absl::Span<const AttentionArgs> sequences) override;
   absl::Status AttentionMass(const AttentionMassArgs& args) override;
+  absl::Status RunStep(const RoundMemory& memory,
+                       const RoundStep& step) override {
+    return host::RunStep(memory, step, *this);
+  }
   absl::StatusOr<Distribution> Law(const LawArgs& args) override;
   absl::StatusOr<std::vector<TokenLogit>> Best(const BestArgs& args) override;
 

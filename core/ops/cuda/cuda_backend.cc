@@ -22,7 +22,6 @@
 #include "core/ops/cuda/cuda_buffer.h"
 #include "core/ops/cuda/cuda_gauge.h"
 #include "core/ops/cuda/cuda_recording.h"
-#include "core/ops/cuda/cuda_round.h"
 #include "core/ops/cuda/cuda_weight.h"
 #include "core/ops/cuda/early_launches.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
@@ -30,7 +29,6 @@
 #include "core/ops/device_ops.h"
 #include "core/ops/host/host.h"
 #include "core/ops/op_args.h"
-#include "core/ops/round_tables.h"
 #include "core/ops/weight.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
@@ -65,6 +63,7 @@ CudaBackend::CudaBackend(std::shared_ptr<CudaDevice> device,
 BackendFacts CudaBackend::facts() const {
   return {.device = name_,
           .rounds_to_bf16 = true,
+          .own_rounds = OwnRounds::kByDefault,
           .faithful = !fast_,
           .gpu = device_->facts().gpu};
 }
@@ -105,13 +104,6 @@ absl::Status CudaBackend::Replay(const Recording& recording) {
   BANYAN_RETURN_IF_ERROR(CheckNotRecording("a replay"));
   device_->Replay(static_cast<const CudaRecording&>(recording).graph());
   return absl::OkStatus();
-}
-
-absl::StatusOr<std::unique_ptr<RoundTables>> CudaBackend::NewRound(
-    const RoundTablesOptions& options) {
-  BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<RoundTables> round,
-                          CudaRound::Create(*this, *kernels_.rounds, options));
-  return round;
 }
 
 void CudaBackend::Ask(absl::FunctionRef<void(CudaDevice&)> launch) {

@@ -28,7 +28,7 @@
 #include "core/ops/cuda/staging.h"
 #include "core/ops/device_ops.h"
 #include "core/ops/op_args.h"
-#include "core/ops/round_tables.h"
+#include "core/ops/round_args.h"
 #include "core/ops/weight.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
@@ -52,8 +52,8 @@ class CudaBackend : public Backend {
       absl::FunctionRef<absl::Status()> work) override;
   absl::Status Replay(const Recording& recording) override;
 
-  absl::StatusOr<std::unique_ptr<RoundTables>> NewRound(
-      const RoundTablesOptions& options) override;
+  absl::Status RunStep(const RoundMemory& memory,
+                       const RoundStep& step) override;
 
   // Asks for work of other kernels of the same maker, in its turn.
   void Ask(absl::FunctionRef<void(CudaDevice&)> launch);

@@ -11,6 +11,8 @@
 #include "core/base/common.h"
 #include "core/device/buffer.h"
 #include "core/ops/backend.h"
+#include "core/ops/host/plain_round.h"
+#include "core/ops/round_args.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 
@@ -18,7 +20,9 @@ namespace banyan {
 
 class ReferenceBackend : public Backend {
  public:
-  BackendFacts facts() const override { return {.device = "reference"}; }
+  BackendFacts facts() const override {
+    return {.device = "reference", .own_rounds = OwnRounds::kWhenAsked};
+  }
   std::string description() const override { return "reference"; }
   // Every call has done its work when it returns.
   absl::Status Finish() override { return absl::OkStatus(); }
@@ -47,6 +51,10 @@ class ReferenceBackend : public Backend {
   absl::Status MoveKv(const MoveKvArgs& args) override;
   absl::Status Attention(absl::Span<const AttentionArgs> sequences) override;
   absl::Status AttentionMass(const AttentionMassArgs& args) override;
+  absl::Status RunStep(const RoundMemory& memory,
+                       const RoundStep& step) override {
+    return host::RunStep(memory, step, *this);
+  }
   absl::StatusOr<Distribution> Law(const LawArgs& args) override;
   absl::StatusOr<std::vector<TokenLogit>> Best(const BestArgs& args) override;
 };

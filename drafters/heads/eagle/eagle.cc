@@ -350,7 +350,7 @@ DrafterRow EagleRow() {
       .heads = {.growable = OpenGrowableEagle,
                 .examine = ExamineEagle,
                 .describe = DescribeEagle},
-      .twin = "pairs"};
+      .on_device = true};
 }
 
 }  // namespace banyan

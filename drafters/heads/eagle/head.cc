@@ -7,7 +7,7 @@
 #include "core/checkpoint/architecture.h"
 #include "core/model/context.h"
 #include "core/ops/device_memory.h"
-#include "core/ops/round_tables.h"
+#include "core/ops/round_args.h"
 #include "core/transformer/device_drafter.h"
 #include "core/transformer/pass.h"
 #include "core/transformer/pass_input.h"
@@ -89,7 +89,7 @@ class DeviceHead : public TransformerDrafter {
         read_all_(std::move(read_all)),
         workspace_(std::make_shared<Workspace>(sequence.network().backend())) {}
 
-  absl::Status Join(const RoundTables& tables) override;
+  absl::Status Join(const DrafterRoom& room) override;
   absl::Status Begin(const Context& context) override;
   absl::StatusOr<Tensor> Logits(int level, const DeviceRows& rows,
                                 int longest) override;
@@ -117,19 +117,16 @@ class DeviceHead : public TransformerDrafter {
   OwnedTensor states_, normed_, vectors_, outputs_;
 };
 
-absl::Status DeviceHead::Join(const RoundTables& tables) {
-  const int kept = tables.kept_rows().size;
+absl::Status DeviceHead::Join(const DrafterRoom& room) {
   const int width =
       static_cast<int>(source_.spec.taps.size()) * source_.spec.state_size;
-  int most = kept;
-  for (int nodes : tables.widths()) most = std::max(most, nodes);
-  BANYAN_ASSIGN_OR_RETURN(states_, OwnedTensor::New(kept, width, ops()));
-  BANYAN_ASSIGN_OR_RETURN(normed_, OwnedTensor::New(kept, width, ops()));
-  BANYAN_ASSIGN_OR_RETURN(
-      vectors_, OwnedTensor::New(most, network().hidden_size(), ops()));
-  BANYAN_ASSIGN_OR_RETURN(outputs_,
-                          OwnedTensor::New(tables.all_draft_rows(),
+  BANYAN_ASSIGN_OR_RETURN(states_, OwnedTensor::New(room.kept, width, ops()));
+  BANYAN_ASSIGN_OR_RETURN(normed_, OwnedTensor::New(room.kept, width, ops()));
+  BANYAN_ASSIGN_OR_RETURN(vectors_,
+                          OwnedTensor::New(std::max(room.kept, room.level),
                                            network().hidden_size(), ops()));
+  BANYAN_ASSIGN_OR_RETURN(
+      outputs_, OwnedTensor::New(room.all, network().hidden_size(), ops()));
   return absl::OkStatus();
 }
 

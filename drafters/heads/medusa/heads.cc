@@ -13,7 +13,7 @@
 #include "core/ops/backend.h"
 #include "core/ops/device_memory.h"
 #include "core/ops/op_args.h"
-#include "core/ops/round_tables.h"
+#include "core/ops/round_args.h"
 #include "core/ops/weight.h"
 #include "core/prob/sampling_rule.h"
 #include "core/transformer/device_drafter.h"
@@ -243,9 +243,6 @@ class HeadsDrafter : public TransformerDrafter {
     return drafter;
   }
 
-  absl::Status Join(const RoundTables& /*tables*/) override {
-    return absl::OkStatus();
-  }
   absl::Status Begin(const Context& context) override {
     const absl::Span<const float> state =
         context.features.At(kAfterFinalNorm, context.features.rows - 1);

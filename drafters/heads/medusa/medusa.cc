@@ -170,7 +170,7 @@ DrafterRow MedusaRow() {
           .model_key = "heads",
           .takes_vocabulary = true,
           .heads = {.growable = OpenGrowableMedusa},
-          .twin = "heads"};
+          .on_device = true};
 }
 
 }  // namespace banyan

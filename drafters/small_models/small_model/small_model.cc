@@ -88,7 +88,7 @@ DrafterRow SmallModelRow() {
                        "{model: draft, vocabulary: vocabulary.json}"},
           .model_key = "model",
           .takes_vocabulary = true,
-          .twin = "model"};
+          .on_device = true};
 }
 
 }  // namespace banyan

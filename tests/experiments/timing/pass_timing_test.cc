@@ -36,8 +36,9 @@ TEST(TimePasses, GoOnAtTheEndOfTheContextWhereTheDeviceRunsRounds) {
   const auto model = LoadGolden("llama", backend, WeightFormat::kBf16);
   const SteadyClock clock;
   const int limit = model->context_limit();
-  const RoundPlan plan = {.shape = {"fixed", {0, -1}}, .verifier = "greedy"};
-  ASSERT_TRUE(model->NewDeviceRound(*model->NewSession(), plan, nullptr).ok());
+  const RoundPlan plan = {.judge = JudgeKind::kGreedy};
+  ASSERT_TRUE(
+      model->NewDeviceRound(*model->NewSession(), plan, {}, false).ok());
   const auto timings = TimePasses(
       *model, *backend,
       {.batches = {1, 5}, .contexts = {3, limit - 12, limit - 5}, .rounds = 4},

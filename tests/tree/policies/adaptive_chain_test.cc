@@ -266,8 +266,8 @@ TEST(AdaptiveChain, RefitsByItsOwnTrunkAndNotWithoutADraft) {
 }
 
 // A device that runs rounds alone would draft by the threshold of the first.
-TEST(AdaptiveChain, HasNoTwinOnADevice) {
-  EXPECT_EQ(AdaptiveChain({.nodes = 3, .goal = 0.5}).twin().name, "");
+TEST(AdaptiveChain, HasNoShapeOnADevice) {
+  EXPECT_FALSE(AdaptiveChain({.nodes = 3, .goal = 0.5}).device_shape());
 }
 
 // The length alone is learnt, or the threshold alone.

@@ -1,5 +1,4 @@
-// A block's work on a row of masses, in the order of core/base/draw_math.h. All
-// threads call everything together and get the same results.
+// A block's threads as a round's workers (core/round/workers.h).
 #ifndef BANYAN_CORE_OPS_CUDA_DEVICE_LAW_BLOCK_H_
 #define BANYAN_CORE_OPS_CUDA_DEVICE_LAW_BLOCK_H_
 
@@ -8,6 +7,7 @@
 
 #include "core/base/draw_math.h"
 #include "core/device/cuda/kernel.h"
+#include "core/round/workers.h"
 
 namespace banyan::BANYAN_MAKER {
 
@@ -24,18 +24,6 @@ constexpr int LawSharedBytes(int vocab) {
   return SumRuns(vocab) * 24 + kSumRun * 8 + 64;
 }
 
-struct Largest {
-  double number = -INFINITY;
-  int place = 0x7fffffff;
-
-  BANYAN_DEVICE void Take(double other, int at) {
-    if (other > number || (other == number && at < place)) {
-      number = other;
-      place = at;
-    }
-  }
-};
-
 class LawBlock {
  public:
   BANYAN_DEVICE LawBlock(const Thread& t, int vocab)
@@ -50,7 +38,10 @@ class LawBlock {
         told_at_(
             t.SharedArray<std::int32_t>(runs_ * 24 + kSumRun * 8 + 32, 8)) {}
 
-  // The sum of value(0) .. value(vocab - 1), whose runs are kept.
+  BANYAN_DEVICE int index() const { return t_.index(); }
+  BANYAN_DEVICE int count() const { return t_.threads(); }
+  BANYAN_DEVICE void Sync() const { t_.Sync(); }
+
   template <typename Value>
   BANYAN_DEVICE double Sum(const Value& value) const {
     t_.Sync();  // what stood there has been read
@@ -58,14 +49,12 @@ class LawBlock {
       SumRun(first + t_.index() / kSumLanes, value);
     return Total();
   }
-  // The same, where no number has changed but those of one place's run.
   template <typename Value>
   BANYAN_DEVICE double SumAgain(int place, const Value& value) const {
     t_.Sync();
     SumRun(t_.index() < kSumLanes ? place / kSumRun : runs_, value);
     return Total();
   }
-  // The place at which the sum first exceeds `limit`, of what Sum() kept.
   template <typename Value>
   BANYAN_DEVICE int Place(double limit, const Value& value) const {
     if (t_.index() == 0) {
@@ -93,7 +82,6 @@ class LawBlock {
     return told_at_.Read(1);
   }
 
-  // The largest number, the first of equal ones; runs are kept.
   template <typename Value>
   BANYAN_DEVICE Largest Best(const Value& value) const {
     t_.Sync();
@@ -101,7 +89,6 @@ class LawBlock {
       BestRun(first + t_.index() / kSumLanes, value);
     return BestOfRuns();
   }
-  // The same, where no number has changed but those of one place's run.
   template <typename Value>
   BANYAN_DEVICE Largest BestAgain(int place, const Value& value) const {
     t_.Sync();
@@ -109,7 +96,6 @@ class LawBlock {
     return BestOfRuns();
   }
 
-  // The least of the threads' numbers.
   BANYAN_DEVICE int Least(int own) const {
     for (int lanes = 16; lanes > 0; lanes /= 2) {
       const int other = t_.ShuffleXor(own, lanes);
@@ -125,7 +111,6 @@ class LawBlock {
     return own;
   }
 
-  // What thread 0 says, for all.
   BANYAN_DEVICE double Tell(double number) const {
     t_.Sync();
     if (t_.index() == 0) told_.Write(2, number);

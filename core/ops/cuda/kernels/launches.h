@@ -34,6 +34,16 @@ double OperationsOfMultiplyAll(const MultiplyAllLaunch& launch);
 std::size_t LinearScratch(const LinearLaunch& launch);
 std::size_t AttentionScratch(absl::Span<const AttentionArgs> all);
 std::size_t AttentionMassScratch(const AttentionMassArgs& args);
+void LaunchSelect(CudaDevice& device, const RoundSpans& round,
+                  const SelectArgs& args);
+void LaunchMerge(CudaDevice& device, const RoundSpans& round);
+void LaunchLaws(CudaDevice& device, const RoundSpans& round,
+                const LawLaunch& launch);
+void LaunchDraw(CudaDevice& device, const RoundSpans& round,
+                const DrawArgs& args);
+void LaunchJudge(CudaDevice& device, const RoundSpans& round);
+void LaunchKeep(CudaDevice& device, const RoundSpans& round,
+                const KeepArgs& args);
 
 }  // namespace banyan::BANYAN_MAKER
 

@@ -121,6 +121,12 @@ struct MultiplyAllLaunch {
   int rounds = 1;
 };
 
+struct RoundSpans;
+struct LawLaunch;
+struct SelectArgs;
+struct DrawArgs;
+struct KeepArgs;
+
 struct OpKernels {
   void (*embed)(CudaDevice& device, const EmbedLaunch& launch);
   void (*linear)(CudaDevice& device, const LinearLaunch& launch);
@@ -148,7 +154,18 @@ struct OpKernels {
   void (*multiply_all)(CudaDevice& device, const MultiplyAllLaunch& launch);
   // Additions and multiplications.
   double (*multiply_all_operations)(const MultiplyAllLaunch& launch);
-  const struct RoundKernels* rounds;  // round_kernels.h
+  // The steps of a round, whose arguments are in round_args.h and
+  // round_spans.h.
+  void (*select)(CudaDevice& device, const RoundSpans& round,
+                 const SelectArgs& args);
+  void (*merge)(CudaDevice& device, const RoundSpans& round);
+  void (*laws)(CudaDevice& device, const RoundSpans& round,
+               const LawLaunch& launch);
+  void (*draw)(CudaDevice& device, const RoundSpans& round,
+               const DrawArgs& args);
+  void (*judge)(CudaDevice& device, const RoundSpans& round);
+  void (*keep)(CudaDevice& device, const RoundSpans& round,
+               const KeepArgs& args);
 };
 
 namespace on_host {

@@ -1,16 +1,8 @@
 #include "core/device/cuda/kernel.h"
 #include "core/ops/cuda/kernels/launches.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
-#include "core/ops/cuda/kernels/round_kernels.h"
-#include "core/ops/cuda/kernels/round_launches.h"
 
 namespace banyan::BANYAN_MAKER {
-
-const RoundKernels kRoundKernels = {.select = LaunchSelect,
-                                    .laws = LaunchLaws,
-                                    .draw = LaunchDraw,
-                                    .verify = LaunchVerify,
-                                    .keep = LaunchKeep};
 
 const OpKernels kOpKernels = {
     .embed = LaunchEmbed,
@@ -34,6 +26,11 @@ const OpKernels kOpKernels = {
     .read_all = LaunchReadAll,
     .multiply_all = LaunchMultiplyAll,
     .multiply_all_operations = OperationsOfMultiplyAll,
-    .rounds = &kRoundKernels};
+    .select = LaunchSelect,
+    .merge = LaunchMerge,
+    .laws = LaunchLaws,
+    .draw = LaunchDraw,
+    .judge = LaunchJudge,
+    .keep = LaunchKeep};
 
 }  // namespace banyan::BANYAN_MAKER

@@ -1,0 +1,206 @@
+// The steps of a round (core/round/) as kernels. A block does one: all of a
+// tree, the draws of a node, the distribution of a row.
+#include <cstdint>
+
+#include "core/device/cuda/kernel.h"
+#include "core/ops/cuda/device/kv_layout.h"
+#include "core/ops/cuda/device/law_block.h"
+#include "core/ops/cuda/device/matrix.h"
+#include "core/ops/cuda/kernels/launches.h"
+#include "core/ops/cuda/kernels/round_spans.h"
+#include "core/ops/round_args.h"
+#include "core/round/book.h"
+#include "core/round/draft_steps.h"
+#include "core/round/judge_step.h"
+#include "core/round/law_step.h"
+#include "core/round/merge_step.h"
+#include "core/round/workers.h"
+
+namespace banyan::BANYAN_MAKER {
+namespace {
+
+constexpr int kThreads = 128;
+constexpr int kKeepLayers = 16;  // of one launch, at most
+
+using Book = RoundBook<Global<std::int32_t>, Global<double>, KeyedChance>;
+using Workers = BlockWorkers<Thread>;
+
+Book BookOf(CudaDevice& device, const RoundSpans& round) {
+  return {round.layout,
+          Global<std::int32_t>(device, round.integers),
+          Global<double>(device, round.doubles),
+          {round.seed}};
+}
+
+// Nodes of a level, and draws, are a thread's each.
+struct SelectKernel {
+  static constexpr const char* kName = "select";
+  Book round;
+  SelectArgs args;
+  BANYAN_DEVICE void operator()(const Thread& t) const {
+    const Workers workers = {t};
+    SelectStep<Workers, Book>(workers, round, args.drafter)
+        .Run(args.level, args.first_row, args.rows);
+  }
+};
+
+struct MergeKernel {
+  static constexpr const char* kName = "merge";
+  Book round;
+  BANYAN_DEVICE void operator()(const Thread& t) const {
+    const Workers workers = {t};
+    MergeStep<Workers, Book>(workers, round).Run();
+  }
+};
+
+// A block a row.
+struct LawsKernel {
+  using Data = LawData<Matrix<const float>, Global<double>,
+                       Global<const std::int32_t>, Global<std::int32_t>>;
+  static constexpr const char* kName = "laws";
+  Book round;
+  Data data;
+  LawRule rule;
+  LawPlace place;
+  BANYAN_DEVICE void operator()(const Thread& t) const {
+    const LawBlock block(t, round.of.vocab);
+    LawStep<LawBlock, Book, Data>(block, round, data, rule, place)
+        .Run(t.block());
+  }
+};
+
+// A block a node.
+struct DrawKernel {
+  static constexpr const char* kName = "draw";
+  Book round;
+  Global<const double> laws;
+  int drafter;
+  int first_law;
+  BANYAN_DEVICE void operator()(const Thread& t) const {
+    const LawBlock block(t, round.of.vocab);
+    DrawStep(block, round, laws, drafter, t.block(), first_law);
+  }
+};
+
+struct JudgeKernel {
+  using Data =
+      JudgeData<Global<const double>, Global<double>, Global<std::int32_t>>;
+  static constexpr const char* kName = "judge";
+  Book round;
+  Data data;
+  BANYAN_DEVICE void operator()(const Thread& t) const {
+    const LawBlock block(t, round.of.vocab);
+    JudgeStep<LawBlock, Book, Data>(block, round, data).Run();
+  }
+};
+
+// A thread two numbers of all slots of a layer's head, as MoveKv.
+struct KeepKernel {
+  static constexpr const char* kName = "keep";
+  Book round;
+  int drafter;
+  int layers;
+  KvCacheOf<std::uint32_t> caches[kKeepLayers];
+
+  BANYAN_DEVICE void operator()(const Thread& t) const {
+    const int words = caches[0].width / 2;
+    const std::int64_t i = ThingOf(t);
+    const auto word = static_cast<int>(i % words);
+    const auto head = static_cast<int>(i / words % caches[0].kv_heads);
+    const auto layer = static_cast<int>(i / words / caches[0].kv_heads);
+    if (layer >= layers) return;
+    const KvCacheOf<std::uint32_t>& cache = caches[layer];
+    const bool of_target = drafter < 0;
+    const int count = of_target ? round.Get(book::kTargetKept)
+                                : round.Get(book::kDraftKept, drafter);
+    const int to = of_target ? round.Get(book::kTargetTo)
+                             : round.Get(book::kDraftTo, drafter);
+    for (int slot = 0; slot < count; ++slot) {
+      const int from =
+          of_target ? round.Get(book::kTargetSlots, slot)
+                    : round.Get(book::kDraftSlots,
+                                round.of.drafters[drafter].first_slot + slot);
+      if (from == to + slot) continue;
+      const std::int64_t source = cache.Row(head, from) / 2 + word;
+      const std::int64_t goal = cache.Row(head, to + slot) / 2 + word;
+      cache.keys.Write(goal, cache.keys.Read(source));
+      cache.values.Write(goal, cache.values.Read(source));
+    }
+  }
+};
+
+}  // namespace
+
+void LaunchSelect(CudaDevice& device, const RoundSpans& round,
+                  const SelectArgs& args) {
+  Launch(device, {.blocks = 1, .threads = kThreads},
+         SelectKernel{BookOf(device, round), args});
+}
+
+void LaunchMerge(CudaDevice& device, const RoundSpans& round) {
+  Launch(device, {.blocks = 1, .threads = kThreads},
+         MergeKernel{BookOf(device, round)});
+}
+
+void LaunchLaws(CudaDevice& device, const RoundSpans& round,
+                const LawLaunch& launch) {
+  const int vocab = round.layout.vocab;
+  if (launch.logits.rows == 0) return;
+  const bool of_target = launch.place.drafter < 0;
+  Launch(device,
+         {.blocks = launch.logits.rows,
+          .threads = LawThreads(vocab),
+          .shared_bytes = LawSharedBytes(vocab)},
+         LawsKernel{BookOf(device, round),
+                    {{device, launch.logits},
+                     {device, launch.columns},
+                     {device, launch.banned},
+                     {device, round.seen},
+                     {device, of_target ? round.target_laws : round.draft_laws},
+                     {device, round.order}},
+                    launch.rule,
+                    launch.place});
+}
+
+void LaunchDraw(CudaDevice& device, const RoundSpans& round,
+                const DrawArgs& args) {
+  const int vocab = round.layout.vocab;
+  if (args.width == 0) return;
+  Launch(device,
+         {.blocks = args.width,
+          .threads = LawThreads(vocab),
+          .shared_bytes = LawSharedBytes(vocab)},
+         DrawKernel{BookOf(device, round),
+                    {device, round.draft_laws},
+                    args.drafter,
+                    args.first_law});
+}
+
+void LaunchJudge(CudaDevice& device, const RoundSpans& round) {
+  const int vocab = round.layout.vocab;
+  Launch(device,
+         {.blocks = 1,
+          .threads = LawThreads(vocab),
+          .shared_bytes = LawSharedBytes(vocab)},
+         JudgeKernel{BookOf(device, round),
+                     {{device, round.draft_laws},
+                      {device, round.target_laws},
+                      {device, round.residual},
+                      {device, round.seen}}});
+}
+
+void LaunchKeep(CudaDevice& device, const RoundSpans& round,
+                const KeepArgs& args) {
+  for (std::size_t first = 0; first < args.caches.size();
+       first += kKeepLayers) {
+    KeepKernel kernel = {BookOf(device, round), args.drafter, 0, {}};
+    for (const KvCache* cache : args.caches.subspan(first, kKeepLayers))
+      kernel.caches[kernel.layers++] = {device, *cache};
+    const std::int64_t threads = std::int64_t{kernel.layers} *
+                                 kernel.caches[0].kv_heads *
+                                 (kernel.caches[0].width / 2);
+    Launch(device, ForEach(threads), kernel);
+  }
+}
+
+}  // namespace banyan::BANYAN_MAKER

@@ -1,0 +1,218 @@
+// The distributions of a round, from rows of logits: what SamplingRule::Apply
+// does. A distribution is a row of doubles, 0 where a token was left out.
+#ifndef BANYAN_CORE_ROUND_LAW_STEP_H_
+#define BANYAN_CORE_ROUND_LAW_STEP_H_
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "core/base/draw_math.h"
+#include "core/round/book.h"
+#include "core/round/layout.h"
+#include "core/round/workers.h"
+
+namespace banyan {
+
+// The sampling rule that makes a distribution.
+struct LawRule {
+  double temperature = 1;
+  double penalty = 1;
+  double top_p = 1;
+  double min_p = 0;
+  int top_k = 0;
+  int used = 0;  // tokens from here on are none
+
+  BANYAN_STEP bool truncates() const {
+    return top_k > 0 || top_p < 1 || min_p > 0;
+  }
+};
+
+// Numbers that a distribution is made from and where it goes.
+template <typename Logits, typename Laws, typename Integers,
+          typename MutableIntegers>
+struct LawData {
+  Logits logits;     // Read(row, column)
+  Integers columns;  // by token: its logit's, -1 if none; or none
+  Integers banned;   // tokens, each once
+  Integers seen;     // by token: how often it stands in the text; or none
+  Laws laws;
+  MutableIntegers order;  // room, where a rule truncates
+};
+
+// Of a drafter's level, or, for drafter -1, of the target's rows.
+struct LawPlace {
+  int drafter;
+  int first_law;  // of all
+  // Its place among the rows of distributions, drafters' or the target's.
+  int first_row;
+};
+
+template <typename Workers, typename Book, typename Data>
+class LawStep {
+ public:
+  BANYAN_STEP LawStep(const Workers& workers, const Book& round,
+                      const Data& data, const LawRule& rule,
+                      const LawPlace& place)
+      : w_(workers), round_(round), data_(data), rule_(rule), place_(place) {}
+
+  // Makes the distribution of row `row` of the logits.
+  BANYAN_STEP void Run(int row) const {
+    const int vocab = round_.of.vocab;
+    const bool of_target = place_.drafter < 0;
+    const bool by_depth =
+        !of_target && round_.of.drafters[place_.drafter].law_by_depth;
+    const int rows = of_target ? round_.Get(book::kRows)
+                     : by_depth
+                         ? 1
+                         : round_.Get(book::kWantedCount, place_.drafter);
+    if (row >= rows) return;
+    int node = 0;
+    if (of_target)
+      node = round_.Get(book::kRowNode, row);
+    else if (!by_depth)
+      node = round_.Get(book::kWanted,
+                        round_.of.drafters[place_.drafter].first_node + row);
+    const int law = place_.first_law + row;
+    const std::int64_t first = std::int64_t{place_.first_row + row} * vocab;
+    const auto at = [&](int i) { return data_.laws.Read(first + i); };
+
+    int wrong = kNothing;
+    for (int i = w_.index(); i < vocab; i += w_.count()) {
+      const int column = i < rule_.used ? Column(i) : -1;
+      const float logit =
+          column < 0 ? -INFINITY : data_.logits.Read(row, column);
+      double value = static_cast<double>(logit);
+      const bool finite = column < 0 || Finite(logit);
+      if (rule_.penalty != 1 && Seen(node, i))
+        value = value > 0 ? value / rule_.penalty : value * rule_.penalty;
+      if ((!finite || !(value < INFINITY)) && i < wrong) wrong = i;
+      data_.laws.Write(first + i, value);
+    }
+    wrong = w_.Least(wrong);
+    if (wrong != kNothing)
+      return Fail(law, kNoNumber, wrong, data_.logits.Read(row, Column(wrong)));
+    for (std::int64_t i = w_.index(); i < data_.banned.size(); i += w_.count())
+      data_.laws.Write(first + data_.banned.Read(i), -INFINITY);
+
+    const Largest largest = w_.Best(at);
+    if (largest.number == -INFINITY) return Fail(law, kNoTokenLeft, 0, 0);
+    if (rule_.temperature == 0) {
+      for (int i = w_.index(); i < vocab; i += w_.count())
+        data_.laws.Write(first + i, i == largest.place ? 1.0 : 0.0);
+    } else {
+      for (int i = w_.index(); i < vocab; i += w_.count())
+        data_.laws.Write(first + i, ExpOfNegative((at(i) - largest.number) /
+                                                  rule_.temperature));
+      const double sum = w_.Sum(at);
+      for (int i = w_.index(); i < vocab; i += w_.count())
+        data_.laws.Write(first + i, at(i) / sum);
+      if (rule_.truncates()) Truncate(row, first);
+    }
+    const double total = w_.Sum(at);
+    Fail(law, kNoError, 0, 0);
+    if (w_.index() == 0) round_.SetNumber(book::kLawTotal, law, total);
+  }
+
+ private:
+  static constexpr int kNothing = 0x7fffffff;
+
+  BANYAN_STEP static bool Finite(float x) { return x - x == 0; }
+  // Whether a token stands in the text, or on the way to the row's node.
+  BANYAN_STEP bool Seen(int node, int token) const {
+    if (data_.seen.Read(token) > 0) return true;
+    for (; node >= 0; node = round_.Get(book::kParent, node))
+      if (round_.Get(book::kParent, node) >= 0 &&
+          round_.Get(book::kToken, node) == token)
+        return true;
+    return false;
+  }
+  // Of a token's logit.
+  BANYAN_STEP int Column(int token) const {
+    return data_.columns.empty() ? token : data_.columns.Read(token);
+  }
+  BANYAN_STEP void Fail(int law, RoundError kind, int token,
+                        float logit) const {
+    if (w_.index() != 0) return;
+    round_.Set(book::kLawError, law, kind);
+    round_.Set(book::kLawToken, law, token);
+    round_.Set(book::kLawBits, law, std::bit_cast<std::int32_t>(logit));
+  }
+
+  // Orders by falling mass, ties by rising token; numbers past the vocabulary
+  // come last.
+  BANYAN_STEP bool Before(std::int64_t first, int a, int b) const {
+    const int vocab = round_.of.vocab;
+    if (a >= vocab || b >= vocab) return a < b;
+    const double of_a = data_.laws.Read(first + a);
+    const double of_b = data_.laws.Read(first + b);
+    return of_a != of_b ? of_a > of_b : a < b;
+  }
+
+  // What top_k, top_p and min_p leave.
+  BANYAN_STEP void Truncate(int row, std::int64_t first) const {
+    const int vocab = round_.of.vocab;
+    int padded = 1;
+    while (padded < vocab) padded *= 2;
+    const std::int64_t start = std::int64_t{row} * padded;
+    const auto mass_at = [&](int rank) {
+      return data_.laws.Read(first + data_.order.Read(start + rank));
+    };
+    const double all =
+        w_.Sum([&](int i) { return data_.laws.Read(first + i); });
+    for (int i = w_.index(); i < padded; i += w_.count())
+      data_.order.Write(start + i, i);
+    for (int size = 2; size <= padded; size *= 2) {  // a bitonic sort
+      for (int apart = size / 2; apart > 0; apart /= 2) {
+        w_.Sync();
+        for (int i = w_.index(); i < padded / 2; i += w_.count()) {
+          const int low = i / apart * apart * 2 + i % apart;
+          const int high = low + apart;
+          const int a = data_.order.Read(start + low);
+          const int b = data_.order.Read(start + high);
+          const bool falls = (low & size) == 0;
+          if (Before(first, b, a) == falls) {
+            data_.order.Write(start + low, b);
+            data_.order.Write(start + high, a);
+          }
+        }
+      }
+    }
+    w_.Sync();
+    int kept = 0;
+    double sum = 0;
+    if (w_.index() == 0) {
+      int count = vocab;
+      double total = all;
+      if (rule_.top_k > 0) {
+        count = rule_.top_k < vocab ? rule_.top_k : vocab;
+        total = 0;
+        for (int i = 0; i < count; ++i) total += mass_at(i);
+      }
+      const double floor = rule_.min_p * mass_at(0);
+      while (kept < count) {
+        const double mass = mass_at(kept);
+        if (!(mass > 0) || mass < floor) break;
+        ++kept;
+        sum += mass;
+        if (rule_.top_p < 1 && sum >= rule_.top_p * total) break;
+      }
+    }
+    kept = static_cast<int>(w_.Tell(kept));
+    sum = w_.Tell(sum);
+    for (int i = w_.index(); i < vocab; i += w_.count()) {
+      const std::int64_t place = first + data_.order.Read(start + i);
+      data_.laws.Write(place, i < kept ? data_.laws.Read(place) / sum : 0.0);
+    }
+  }
+
+  const Workers& w_;
+  const Book& round_;
+  const Data& data_;
+  const LawRule& rule_;
+  const LawPlace& place_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_ROUND_LAW_STEP_H_
