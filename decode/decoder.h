@@ -68,7 +68,7 @@ class Decoder {
   // From the next round on, rounds are run here step by step, also where the
   // target's device could run them alone: their phases then have times, and
   // their trees whole proposals.
-  void StayOnHost() { engine_.StayOnHost(); }
+  void StayOnHost() { method_.rounds = RoundsOn::kHost; }
 
   Method& method() { return method_; }
   const Method& method() const { return method_; }

@@ -15,7 +15,9 @@
 #include "core/prob/distribution.h"
 #include "core/prob/draw_kind.h"
 #include "core/prob/sampling_rule.h"
+#include "core/round/layout.h"
 #include "core/round/plan.h"
+#include "decode/host_cause.h"
 #include "decode/target_rows.h"
 #include "drafters/drafter.h"
 #include "tree/draft_tree.h"
@@ -26,7 +28,8 @@ namespace banyan {
 // A sequence's rounds there.
 class DeviceSide {
  public:
-  std::unique_ptr<DeviceRound> rounds;    // null: the host runs them
+  std::unique_ptr<DeviceRound> rounds;  // null: the host runs them
+  HostCause none = HostCause::kNone;    // why
   std::uint64_t seed = 0;                 // of its draws
   std::vector<SamplingRule> draft_rules;  // by trunk
   bool has_next_round = false;  // the state of the next round is there
@@ -42,39 +45,61 @@ struct Parts {
   std::vector<std::unique_ptr<DeviceDrafter>> drafters;
 };
 
-absl::StatusOr<std::optional<Parts>> PartsOf(const Method& method,
-                                             const Sequence& sequence,
-                                             const RandomSource& random) {
-  const std::optional<std::uint64_t> seed = random.seed();
-  const std::optional<JudgeKind> judge = method.verifier->traits().device_judge;
-  if (!seed || !judge || method.scoring == Scoring::kUnmerged)
-    return std::nullopt;
-  Parts parts = {.plan = {.judge = *judge,
-                          .target_rule = method.rule,
-                          .end_of_text = sequence.stop.end_of_text,
-                          .seed = *seed}};
+// Adds what all trunks draft with, unless one cannot.
+absl::StatusOr<HostCause> AddDrafters(const Method& method,
+                                      const Sequence& sequence, Parts& parts) {
   for (std::size_t i = 0; i < method.trunks.size(); ++i) {
     const SequenceTrunk& trunk = sequence.trunks[i];
+    const DrafterTraits& traits = trunk.drafter->traits();
     const DrawKind draw_kind = method.trunks[i].draw_kind;
     std::optional<RoundShape> shape = trunk.policy->device_shape();
-    if (!shape) return std::nullopt;
+    if (!shape) return HostCause::kPolicy;
     // Draws can be shared only where distributions depend on the depth alone.
-    if (trunk.policy->traits().shares_draws &&
-        trunk.drafter->traits().depth_heads == 0)
-      return std::nullopt;
+    if (trunk.policy->traits().shares_draws && traits.depth_heads == 0)
+      return HostCause::kSharedDraws;
     DeviceCounterpart* const counterpart = trunk.session->facets().on_device;
-    if (counterpart == nullptr) return std::nullopt;
+    if (counterpart == nullptr) return HostCause::kDrafter;
     BANYAN_ASSIGN_OR_RETURN(DeviceDraft draft, counterpart->Make(draw_kind));
-    if (draft.part == nullptr) return std::nullopt;
-    if (!trunk.drafter->traits().taps.empty() && !draft.keeps_features)
-      return std::nullopt;
+    if (draft.part == nullptr) return HostCause::kElsewhere;
+    if (!traits.taps.empty() && !draft.keeps_features)
+      return HostCause::kFeatures;
     parts.drafters.push_back(std::move(draft.part));
     parts.plan.drafters.push_back({.name = method.trunks[i].drafter_name,
                                    .shape = *std::move(shape),
                                    .draw_kind = draw_kind,
                                    .rule = std::move(draft.rule)});
   }
-  return std::optional<Parts>(std::move(parts));
+  return HostCause::kNone;
+}
+
+// Looks for the sequence's rounds; returns why there are none.
+absl::StatusOr<HostCause> FindRounds(const Method& method, Sequence& sequence,
+                                     const RandomSource& random,
+                                     DeviceSide& side) {
+  const DeviceRounds* const rounds = sequence.target.facets().device_rounds;
+  if (rounds == nullptr) return HostCause::kNoRounds;
+  const std::optional<std::uint64_t> seed = random.seed();
+  if (!seed) return HostCause::kNoSeed;
+  const std::optional<JudgeKind> judge =
+      method.verifier->traits().device_judge;
+  if (!judge) return HostCause::kVerifier;
+  if (method.scoring == Scoring::kUnmerged) return HostCause::kUnmerged;
+  Parts parts = {.plan = {.judge = *judge,
+                          .target_rule = method.rule,
+                          .end_of_text = sequence.stop.end_of_text,
+                          .seed = *seed}};
+  BANYAN_ASSIGN_OR_RETURN(const HostCause cause,
+                          AddDrafters(method, sequence, parts));
+  if (cause != HostCause::kNone) return cause;
+  for (const RoundDrafter& drafter : parts.plan.drafters)
+    side.draft_rules.push_back(drafter.rule);
+  side.seed = *seed;
+  absl::StatusOr<std::unique_ptr<DeviceRound>> found = rounds->NewDeviceRound(
+      *sequence.session, std::move(parts.plan), std::move(parts.drafters));
+  if (absl::IsUnimplemented(found.status())) return HostCause::kElsewhere;
+  BANYAN_RETURN_IF_ERROR(found.status());
+  side.rounds = *std::move(found);
+  return HostCause::kNone;
 }
 
 // Returns the distribution that a node's draws were made from, given its masses
@@ -170,39 +195,26 @@ absl::StatusOr<DraftTree> TreeOf(const Method& method, Sequence& sequence,
 
 }  // namespace
 
-absl::StatusOr<bool> PutOnDevice(const Method& method, Sequence& sequence,
-                                 const RandomSource& random) {
+absl::StatusOr<HostCause> PutOnDevice(const Method& method, Sequence& sequence,
+                                      const RandomSource& random) {
   if (sequence.device_side == nullptr) {
     auto side = std::make_shared<DeviceSide>();
-    BANYAN_ASSIGN_OR_RETURN(std::optional<Parts> parts,
-                            PartsOf(method, sequence, random));
-    if (parts) {
-      for (const RoundDrafter& drafter : parts->plan.drafters)
-        side->draft_rules.push_back(drafter.rule);
-      side->seed = parts->plan.seed;
-      absl::StatusOr<std::unique_ptr<DeviceRound>> rounds =
-          sequence.target.NewDeviceRound(
-              *sequence.session, std::move(parts->plan),
-              std::move(parts->drafters), /*asked=*/false);
-      if (rounds.ok())
-        side->rounds = *std::move(rounds);
-      else if (!absl::IsUnimplemented(rounds.status()))
-        return rounds.status();
-    }
+    BANYAN_ASSIGN_OR_RETURN(side->none,
+                            FindRounds(method, sequence, random, *side));
     sequence.device_side = std::move(side);  // and need not be looked for again
   }
   DeviceSide& side = *sequence.device_side;
-  if (side.rounds == nullptr || random.seed() != side.seed) return false;
+  if (side.rounds == nullptr) return side.none;
+  if (random.seed() != side.seed) return HostCause::kAnotherSeed;
   const Context& context = sequence.context;
   const int length = static_cast<int>(context.tokens.size());
-  if (length > side.rounds->longest_text() ||
-      length < side.rounds->shortest_text())
-    return false;
-  if (side.has_next_round) return true;
+  if (length > side.rounds->longest_text()) return HostCause::kLongText;
+  if (length < side.rounds->shortest_text()) return HostCause::kShortText;
+  if (side.has_next_round) return HostCause::kNone;
   BANYAN_RETURN_IF_ERROR(side.rounds->Begin(context));
   side.kept_rows.clear();
   side.has_next_round = true;
-  return true;
+  return HostCause::kNone;
 }
 
 namespace {

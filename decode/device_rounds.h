@@ -6,17 +6,18 @@
 
 #include "core/base/common.h"
 #include "core/random/random_source.h"
+#include "decode/host_cause.h"
 #include "decode/method.h"
 #include "decode/phase_timer.h"
 #include "decode/sequence.h"
 
 namespace banyan {
 
-// Whether the next round of this sequence can be run on the device: it then
-// stands there. A method, target or source without counterparts can not, nor a
-// text so long that the tree would be cut. Fails if the device does.
-absl::StatusOr<bool> PutOnDevice(const Method& method, Sequence& sequence,
-                                 const RandomSource& random);
+// Puts this sequence on the device, if its next round can be run there (kNone);
+// else returns why not. A method, target or source without counterparts can
+// not, nor a text so long that the tree would be cut. Fails if the device does.
+absl::StatusOr<HostCause> PutOnDevice(const Method& method, Sequence& sequence,
+                                      const RandomSource& random);
 // Runs and commits it; `timer` was made before it was put there.
 // Requires PutOnDevice. Out of memory it may be run again; after any other
 // error the sequence has failed.

@@ -9,6 +9,7 @@
 #include "core/base/common.h"
 #include "core/base/params.h"
 #include "core/prob/sampling_rule.h"
+#include "decode/host_cause.h"
 #include "drafters/drafter.h"
 #include "tree/draft_tree.h"
 #include "tree/tree_policy.h"
@@ -43,6 +44,7 @@ struct Method {
   std::vector<Trunk> trunks;  // none: plain decoding
   SamplingRule rule;
   Scoring scoring = Scoring::kMerged;
+  RoundsOn rounds = RoundsOn::kAuto;
 };
 
 // Returns a trunk of a drafter and a policy section. Its draw kind is the

@@ -1,8 +1,22 @@
 #include "decode/round_engine.h"
 
+#include "core/model/model.h"
 #include "decode/device_rounds.h"
 
 namespace banyan {
+
+absl::StatusOr<HostCause> RoundEngine::WhyHere(
+    const Method& method, absl::Span<Sequence* const> sequences,
+    const RandomSource& random) {
+  Sequence& first = *sequences.front();
+  const DeviceRounds* const rounds = first.target.facets().device_rounds;
+  if (method.rounds == RoundsOn::kAuto &&
+      (rounds == nullptr || !rounds->by_default()))
+    return HostCause::kDefault;
+  if (method.rounds == RoundsOn::kHost) return HostCause::kAsked;
+  if (sequences.size() > 1) return HostCause::kSeveralSequences;
+  return PutOnDevice(method, first, random);
+}
 
 absl::StatusOr<RoundRecords> RoundEngine::Run(
     const Method& method, absl::Span<Sequence* const> sequences,
@@ -10,22 +24,26 @@ absl::StatusOr<RoundRecords> RoundEngine::Run(
   for (const Sequence* sequence : sequences)
     BANYAN_RETURN_IF_ERROR(sequence->failed);
   PhaseTimer timer(*clock_);
-  // A device runs the rounds of one sequence.
-  if (!stay_on_host_ && sequences.size() == 1) {
-    Sequence& sequence = *sequences.front();
-    BANYAN_ASSIGN_OR_RETURN(const bool on_device,
-                            PutOnDevice(method, sequence, random));
-    if (on_device) {
-      RoundRecords records;
-      BANYAN_ASSIGN_OR_RETURN(RoundRecord record,
-                              RunOnDevice(method, sequence, timer));
-      records.push_back(std::move(record));
-      return records;
-    }
+  BANYAN_ASSIGN_OR_RETURN(const HostCause cause,
+                          WhyHere(method, sequences, random));
+  if (cause == HostCause::kNone) {
+    RoundRecords records;
+    BANYAN_ASSIGN_OR_RETURN(
+        RoundRecord record, RunOnDevice(method, *sequences.front(), timer));
+    records.push_back(std::move(record));
+    return records;
   }
+  if (method.rounds == RoundsOn::kDevice)
+    return absl::FailedPreconditionError(
+        absl::StrCat("rounds: device: a round is the host's (", Name(cause),
+                     "): ", Meaning(cause)));
   for (Sequence* sequence : sequences)
     BANYAN_RETURN_IF_ERROR(TakeFromDevice(*sequence));
-  return RunRound(method, sequences, random, timer);
+  BANYAN_ASSIGN_OR_RETURN(RoundRecords records,
+                          RunRound(method, sequences, random, timer));
+  for (absl::StatusOr<RoundRecord>& record : records)
+    if (record.ok()) record->host_cause = cause;
+  return records;
 }
 
 }  // namespace banyan

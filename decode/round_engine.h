@@ -10,6 +10,7 @@
 #include "core/base/clock.h"
 #include "core/base/common.h"
 #include "core/random/random_source.h"
+#include "decode/host_cause.h"
 #include "decode/method.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
@@ -23,17 +24,20 @@ class RoundEngine {
       : clock_(std::move(clock)) {}
 
   const Clock& clock() const { return *clock_; }
-  // From the next round on.
-  void StayOnHost() { stay_on_host_ = true; }
-
-  // As RunRound. Fails too if a sequence has failed (Sequence::failed).
+  // As RunRound. Fails too if a sequence has failed (Sequence::failed), and
+  // with FailedPrecondition if the method wants rounds on the device and this
+  // one cannot be run there.
   absl::StatusOr<RoundRecords> Run(const Method& method,
                                    absl::Span<Sequence* const> sequences,
                                    RandomSource& random) const;
 
  private:
+  // Why these sequences' round is the host's; kNone: they stand on the device.
+  static absl::StatusOr<HostCause> WhyHere(
+      const Method& method, absl::Span<Sequence* const> sequences,
+      const RandomSource& random);
+
   std::shared_ptr<const Clock> clock_;
-  bool stay_on_host_ = false;
 };
 
 }  // namespace banyan

@@ -11,6 +11,7 @@
 #include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/model/model.h"
+#include "decode/host_cause.h"
 #include "decode/target_rows.h"
 #include "drafters/drafter.h"
 #include "tree/draft_tree.h"
@@ -114,6 +115,7 @@ struct RoundRecord {
   PhaseTimes times = {};
   int sequences = 1;  // that shared the round, and the rows of its pass
   int pass_tokens = 0;
+  HostCause host_cause = HostCause::kNone;
   TargetFacts facts = {};  // where the sequence keeps them
 };
 

@@ -54,11 +54,10 @@ absl::StatusOr<std::uint64_t> Model::ReadFromDisk() const {
 
 absl::StatusOr<std::unique_ptr<DeviceRound>> Model::NewDeviceRound(
     Session& session, RoundPlan plan,
-    std::vector<std::unique_ptr<DeviceDrafter>> drafters, bool asked) const {
+    std::vector<std::unique_ptr<DeviceDrafter>> drafters) const {
   const DeviceRounds* const facet = facets().device_rounds;
   if (facet != nullptr)
-    return facet->NewDeviceRound(session, std::move(plan), std::move(drafters),
-                                 asked);
+    return facet->NewDeviceRound(session, std::move(plan), std::move(drafters));
   return absl::UnimplementedError("the model's device runs no rounds alone");
 }
 

@@ -238,12 +238,12 @@ class DeviceRounds {
   // Returns rounds of this session, with drafters made for it
   // (DeviceCounterpart::Make), one for each of the plan's, of which the plan
   // knows what no model knows. What they hold outlives them. Unimplemented
-  // where the device has none of this plan; if it has, but is no faster for
-  // them, unless they are `asked` for.
+  // where the device has none of this plan.
   virtual absl::StatusOr<std::unique_ptr<DeviceRound>> NewDeviceRound(
       Session& session, RoundPlan plan,
-      std::vector<std::unique_ptr<DeviceDrafter>> drafters,
-      bool asked) const = 0;
+      std::vector<std::unique_ptr<DeviceDrafter>> drafters) const = 0;
+  // Whether they are faster there than rounds of the host.
+  virtual bool by_default() const = 0;
 };
 
 class Network;  // core/transformer/network.h
@@ -292,7 +292,7 @@ class Model {
   absl::StatusOr<std::uint64_t> ReadFromDisk() const;
   absl::StatusOr<std::unique_ptr<DeviceRound>> NewDeviceRound(
       Session& session, RoundPlan plan,
-      std::vector<std::unique_ptr<DeviceDrafter>> drafters, bool asked) const;
+      std::vector<std::unique_ptr<DeviceDrafter>> drafters) const;
 
  protected:
   explicit Model(ModelShape shape) : shape_(std::move(shape)) {}

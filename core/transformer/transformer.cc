@@ -335,9 +335,13 @@ ModelFacts Transformer::facts() const {
 }
 
 ModelFacets Transformer::facets() const {
+  // With other ranks a round's steps would have to be taken alike on all.
+  const bool runs =
+      network_->backend().facts().own_rounds != OwnRounds::kNone &&
+      network_->split().whole();
   return {.on_disk = network_->stream() == nullptr ? nullptr : this,
           .trimmable = this,
-          .device_rounds = this,
+          .device_rounds = runs ? this : nullptr,
           .network = network_.get()};
 }
 
@@ -368,9 +372,13 @@ absl::StatusOr<std::shared_ptr<const Model>> Transformer::WithOutputs(
   return std::make_shared<const Transformer>(std::move(network));
 }
 
+bool Transformer::by_default() const {
+  return network_->backend().facts().own_rounds == OwnRounds::kByDefault;
+}
+
 absl::StatusOr<std::unique_ptr<DeviceRound>> Transformer::NewDeviceRound(
     Session& session, RoundPlan plan,
-    std::vector<std::unique_ptr<DeviceDrafter>> drafters, bool asked) const {
+    std::vector<std::unique_ptr<DeviceDrafter>> drafters) const {
   TransformerSequence* const sequence = SequenceOf(&session);
   Check(sequence != nullptr && &sequence->network() == network_.get(),
         "a session of another model");
@@ -382,8 +390,7 @@ absl::StatusOr<std::unique_ptr<DeviceRound>> Transformer::NewDeviceRound(
     (void)drafter.release();
     known.push_back(absl::WrapUnique(own));
   }
-  return TransformerRound::Create(*sequence, std::move(plan), std::move(known),
-                                  asked);
+  return TransformerRound::Create(*sequence, std::move(plan), std::move(known));
 }
 
 }  // namespace banyan

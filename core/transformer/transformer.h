@@ -56,8 +56,8 @@ class Transformer : public Model,
       absl::Span<const TokenId> tokens) const override;
   absl::StatusOr<std::unique_ptr<DeviceRound>> NewDeviceRound(
       Session& session, RoundPlan plan,
-      std::vector<std::unique_ptr<DeviceDrafter>> drafters,
-      bool asked) const override;
+      std::vector<std::unique_ptr<DeviceDrafter>> drafters) const override;
+  bool by_default() const override;
 
  private:
   absl::StatusOr<std::uint64_t> ReadFromDisk() const override;

@@ -21,11 +21,8 @@ constexpr int kLeastBucket = 256;
 
 absl::StatusOr<std::unique_ptr<DeviceRound>> TransformerRound::Create(
     TransformerSequence& sequence, RoundPlan plan,
-    std::vector<std::unique_ptr<TransformerDrafter>> drafters, bool asked) {
+    std::vector<std::unique_ptr<TransformerDrafter>> drafters) {
   const Network& network = sequence.network();
-  const OwnRounds own = network.backend().facts().own_rounds;
-  if (own == OwnRounds::kNone || (own == OwnRounds::kWhenAsked && !asked))
-    return absl::UnimplementedError("the device's rounds are the host's");
   if (drafters.size() > static_cast<std::size_t>(kMostRoundDrafters))
     return absl::UnimplementedError("more drafters than a round takes");
   auto round =

@@ -23,12 +23,11 @@ namespace banyan {
 
 class TransformerRound : public DeviceRound {
  public:
-  // A drafter for each of the plan's, in its order. Unimplemented if the
-  // device runs no such rounds, a drafter is on another device, or the model is
-  // shared with other ranks.
+  // A drafter for each of the plan's, in its order. Unimplemented if a drafter
+  // is on another device.
   static absl::StatusOr<std::unique_ptr<DeviceRound>> Create(
       TransformerSequence& sequence, RoundPlan plan,
-      std::vector<std::unique_ptr<TransformerDrafter>> drafters, bool asked);
+      std::vector<std::unique_ptr<TransformerDrafter>> drafters);
 
   absl::Status Begin(const Context& context) override;
   int longest_text() const override;

@@ -24,6 +24,7 @@
 #include "core/prob/sampling_rule.h"
 #include "core/random/random_source.h"
 #include "decode/decoder.h"
+#include "decode/host_cause.h"
 #include "decode/proofs.h"
 #include "decode/sequence.h"
 #include "experiments/commands/commands.h"
@@ -70,6 +71,7 @@ struct GenerateOptions {
   std::string seed = "0";
   std::string method;  // a preset or a file; empty: plain decoding
   bool compare = false;
+  std::string rounds;  // empty: the method file's
   std::string color = "auto";
   bool json = false;
 };
@@ -297,6 +299,7 @@ absl::Status CompareWithPlain(const Generator& generator) {
   BANYAN_ASSIGN_OR_RETURN(
       const std::unique_ptr<Decoder> plain,
       PlainBeside(generator.loaded, std::make_shared<SteadyClock>()));
+  plain->method().rounds = decoder.method().rounds;
   const auto run = [&](Decoder& side, bool is_shown) {
     return GenerateTurns(generator, side, &side == &decoder ? name : "plain",
                          is_shown);
@@ -376,6 +379,8 @@ absl::Status RunGenerate(const GenerateOptions& options) {
   BANYAN_ASSIGN_OR_RETURN(context.sampling, SamplingEntries(options));
   BANYAN_ASSIGN_OR_RETURN(const LoadedMethod loaded,
                           OpenMethod(options.method, context));
+  if (!options.rounds.empty())
+    loaded.decoder->method().rounds = *RoundsNamed(options.rounds);
   TokenInput input = options.prompt;
   if (input.chat == "") input.chat = loaded.chat_template;
   BANYAN_RETURN_IF_ERROR(CheckMethodAlike(options, loaded, opened));
@@ -430,6 +435,7 @@ void AddGenerateCommand(CommandLine& line) {
               "method. Without it, plain decoding. A preset finds the drafters "
               "that were made for the model.")
       .NotEmpty("a preset or a file");
+  AddRoundsOption(command, options->rounds);
   command.Flag("--compare", &options->compare,
                "Also decode plainly, in turn, and end with both speeds, their "
                "ratio and whether the text is the same.");

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "core/base/common.h"
 #include "core/base/messages.h"
 #include "core/device/ranks/communicator.h"
+#include "decode/host_cause.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/model_options.h"
@@ -94,6 +96,8 @@ absl::Status Run(const Options& options) {
                        {std::cerr, *clock, isatty(STDERR_FILENO) == 1});
   for (const records::PromptRecord& record : file.done)
     progress.Add(record, /*fresh=*/false);
+  std::map<std::uint32_t, HostRounds> on_host;  // by cell
+  std::map<std::uint32_t, int> rounds;
   std::optional<StepProgress> warming(std::in_place, "warming up cells",
                                       *clock);
   const absl::Status ran =
@@ -103,11 +107,21 @@ absl::Status Run(const Options& options) {
                [&](const records::PromptRecord& record, int done, int all) {
                  warming.reset();
                  progress.Add(record, /*fresh=*/true);
+                 rounds[record.cell()] += record.rounds_size();
+                 for (const records::Round& round : record.rounds())
+                   ++on_host[record.cell()]
+                            [static_cast<HostCause>(round.host_cause())];
                  progress.Show(done, all);
                });
   if (ran.ok() || absl::IsCancelled(ran)) progress.Finish();
   if (ran.ok() || absl::IsCancelled(ran))
     BANYAN_RETURN_IF_ERROR(FinishRanks(ranks));
+  for (const auto& [cell, counts] : on_host)
+    if (const std::string text = HostRoundsText(counts, rounds[cell]);
+        !text.empty())
+      std::cerr << "banyan: "
+                << context.cells(static_cast<int>(cell)).name() << ": " << text
+                << "\n";
   BANYAN_RETURN_IF_ERROR(ran);
   if (!ranks.writes()) return absl::OkStatus();
   BANYAN_ASSIGN_OR_RETURN(RecordSet set, ReadRecordSet({out}, /*mixed=*/false));

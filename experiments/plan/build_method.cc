@@ -19,6 +19,7 @@ absl::StatusOr<Method> StartMethod(const MethodSpec& spec, SamplingRule rule) {
   BANYAN_ASSIGN_OR_RETURN(method.verifier, BuildVerifier(spec.verifier));
   method.verifier_name = spec.verifier.Find("name")->text();
   method.scoring = spec.scoring;
+  method.rounds = spec.rounds.value_or(RoundsOn::kAuto);
   return method;
 }
 

@@ -101,7 +101,8 @@ void AddModel(const ModelSpec& model, std::string& out) {
 
 void AddMethod(const MethodSpec& method, std::string& out) {
   absl::StrAppend(&out, method.models.size(), " ", method.drafters.size(), " ",
-                  method.trunks.size(), " ", Name(method.scoring), " ");
+                  method.trunks.size(), " ", Name(method.scoring), " ",
+                  Name(method.rounds.value_or(RoundsOn::kAuto)), " ");
   for (const NamedModel& model : method.models) {
     AddText(model.name, out);
     AddText(model.folder_key, out);

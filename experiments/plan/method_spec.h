@@ -159,6 +159,7 @@ struct MethodSpec {
   Params sampling;  // which SamplingRule reads; null: the default
   std::string chat_template;
   Scoring scoring = Scoring::kMerged;
+  std::optional<RoundsOn> rounds;  // none: the experiment's, or auto
   // What is wrong with its sections: told with all else that is wrong with the
   // method. Without the right keys and models its drafters cannot be built.
   Errors errors;

@@ -40,6 +40,7 @@ struct Sections {
   const Params* compare = nullptr;
   const Params* costs = nullptr;
   int batch = 1;
+  std::optional<RoundsOn> rounds;
   std::vector<std::string> seeds = {"0"};
   std::string question;
 };
@@ -56,6 +57,7 @@ Sections ReadSections(const Params& file, Errors& errors) {
   in.Optional("batch", sections.batch);
   in.Ensure(sections.batch >= 1 && sections.batch <= kMostTogether, "batch",
             absl::StrCat("must be from 1 to ", kMostTogether));
+  TakeRounds(in, sections.rounds);
   sections.models = in.Take("models");
   sections.sampling = in.Take("sampling");
   sections.limits = in.Take("limits");
@@ -123,6 +125,7 @@ ExperimentCell ReadCommon(const Sections& sections, Errors& errors) {
   }
   cell.max_new_tokens = 64;
   cell.batch = sections.batch;
+  cell.spec.rounds = sections.rounds;
   if (sections.limits != nullptr) {
     ParamsReader in(*sections.limits, "limits");
     in.Optional("max_new_tokens", cell.max_new_tokens);
@@ -256,7 +259,9 @@ class Expander {
       return section == nullptr ? std::string() : ToYaml(*section);
     };
     const std::string key = absl::StrCat(
-        cell.seed, "\n", cell.batch, "\n", text(sections.target), "\n",
+        cell.seed, "\n", cell.batch, "\n",
+        Name(cell.spec.rounds.value_or(RoundsOn::kAuto)), "\n",
+        text(sections.target), "\n",
         text(sections.sampling), "\n", text(sections.limits));
     const auto [at, is_new] =
         baselines_.emplace(key, static_cast<int>(out_.cells.size()));
@@ -304,7 +309,9 @@ class Expander {
     if (section.kind() == Params::Kind::kNull)
       return absl::OkStatus();  // left out
     BANYAN_RETURN_IF_ERROR(CheckMethodKeys(section));
+    const std::optional<RoundsOn> rounds = cell.spec.rounds;
     cell.spec = ReadMethodSpec(section);
+    if (!cell.spec.rounds.has_value()) cell.spec.rounds = rounds;
     BANYAN_RETURN_IF_ERROR(
         PutModels(with.Find("models"), cell.spec, used_models_));
     BANYAN_RETURN_IF_ERROR(finder_.Fit(cell.target.directory, cell.spec));

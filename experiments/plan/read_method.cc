@@ -124,6 +124,13 @@ absl::Status ReadModels(const Params& models, MethodSpec& method) {
 
 }  // namespace
 
+void TakeRounds(ParamsReader& in, std::optional<RoundsOn>& rounds) {
+  std::string name;
+  if (!in.Optional("rounds", name)) return;
+  rounds = RoundsNamed(name);
+  in.Ensure(rounds.has_value(), "rounds", "must be auto, host or device");
+}
+
 MethodKeys TakeMethodKeys(ParamsReader& in) {
   MethodKeys keys = {.file = &in.section(), .what = in.what()};
   MethodSpec& method = keys.method;
@@ -139,6 +146,7 @@ MethodKeys TakeMethodKeys(ParamsReader& in) {
   if (scoring == Name(Scoring::kUnmerged)) method.scoring = Scoring::kUnmerged;
   in.Ensure(scoring == Name(method.scoring), "score",
             "must be merged or unmerged");
+  TakeRounds(in, method.rounds);
   return keys;
 }
 

@@ -32,6 +32,8 @@ struct MethodKeys {
 
 // Errors are kept by the reader: Finish() gives them.
 MethodKeys TakeMethodKeys(ParamsReader& in);
+// The key `rounds`, if it is there.
+void TakeRounds(ParamsReader& in, std::optional<RoundsOn>& rounds);
 
 // Adds the trunks: those listed, or else one for each drafter with the file's
 // policy. `nodes` says how many tokens they draft in all: the trunks share them

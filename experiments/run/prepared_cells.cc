@@ -103,6 +103,8 @@ void AddRound(const RoundRecord& round, records::PromptRecord& record) {
   out.set_verify_ns(round.times.verify_ns);
   out.set_device_ns(round.times.device_ns);
   out.set_commit_ns(round.times.commit_ns);
+  if (round.host_cause != HostCause::kDefault)
+    out.set_host_cause(static_cast<records::HostCause>(round.host_cause));
   if (round.sequences > 1)
     out.set_sequences(static_cast<std::uint32_t>(round.sequences));
   if (round.sequences > 1 || round.pass_tokens > round.tree.size())
@@ -154,6 +156,8 @@ absl::StatusOr<PreparedCell> OpenModels(
   prepared.target = prepared.method.target;
   BANYAN_ASSIGN_OR_RETURN(prepared.chat, ReadChat(workload, prepared.target));
   prepared.method.decoder->KeepFacts();
+  prepared.method.decoder->method().rounds =
+      cell.spec.rounds.value_or(RoundsOn::kAuto);
   prepared.stop.max_new_tokens = cell.max_new_tokens;
   if (!cell.ignore_eos)
     prepared.stop.end_of_text = prepared.target.model->facts().end_of_text;

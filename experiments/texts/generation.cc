@@ -17,6 +17,7 @@ void Add(const RoundRecord& record, Generation& generation) {
        .probes = record.tree.size() - 1 - record.tree.Drafted(),
        .accepted = static_cast<int>(record.verdict.path.size()),
        .emitted = static_cast<int>(record.emitted.size())});
+  ++generation.on_host[record.host_cause];
   PhaseTotals& times = generation.times;
   for (std::int64_t draft_ns : record.times.draft_ns)
     times.draft_ns += draft_ns;

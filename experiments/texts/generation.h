@@ -11,6 +11,7 @@
 #include "core/base/token.h"
 #include "core/random/random_source.h"
 #include "decode/decoder.h"
+#include "decode/host_cause.h"
 #include "decode/sequence.h"
 #include "experiments/texts/token_stream.h"
 
@@ -45,6 +46,8 @@ struct Generation {
   std::string text;          // what came after the prompt, if there is text
   StopReason stopped = StopReason::kNone;
   std::vector<RoundFacts> rounds;  // each is one pass of the target
+  // How many of them were the host's that the device might have run.
+  HostRounds on_host;
   PhaseTotals times;
 
   // Requires a round.

@@ -52,6 +52,9 @@ JsonValue TurnToJson(const Generation& generation, bool has_text) {
   out["stop_reason"] = std::string(Name(generation.stopped));
   out["round_count"] = generation.rounds.size();
   out["rounds"] = std::move(rounds);
+  JsonValue& on_host = out["rounds_on_host"] = JsonValue::Object();
+  for (const auto& [cause, count] : generation.on_host)
+    if (cause != HostCause::kNone) on_host[Name(cause)] = count;
   out["tokens_per_target_pass"] = generation.TokensPerPass();
   out["ms_per_token"] = generation.MsPerToken();
   for (const auto& [phase, ms] : PhasesMs(generation.times))
@@ -141,6 +144,9 @@ std::string Summary(const Generation& generation,
       setting.method.verifier_name, ", ", Claim(setting.method), "; ",
       Name(facts.format), " weights", SourceNote(facts),
       GrownNote(setting.target), " on ", facts.backend);
+  const std::string on_host = HostRoundsText(
+      generation.on_host, static_cast<int>(generation.rounds.size()));
+  if (!on_host.empty()) absl::StrAppend(&text, "\n", on_host);
   if (facts.device_peak_bytes > 0)
     absl::StrAppendFormat(&text, ", %.1f MB of its memory at most",
                           Megabytes(facts.device_peak_bytes));

@@ -53,7 +53,9 @@ class Passes {
     const RoundPlan plan = {.judge = JudgeKind::kGreedy,
                             .target_rule = SamplingRule({.temperature = 0}),
                             .least_rows = tokens_};
-    auto round = model_.NewDeviceRound(*session_, plan, {}, /*asked=*/false);
+    const DeviceRounds* const rounds = model_.facets().device_rounds;
+    if (rounds == nullptr || !rounds->by_default()) return Run();
+    auto round = rounds->NewDeviceRound(*session_, plan, {});
     if (absl::IsUnimplemented(round.status())) return Run();
     BANYAN_RETURN_IF_ERROR(round.status());
     // Nearer the context's end there are no such rounds.

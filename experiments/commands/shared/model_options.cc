@@ -52,6 +52,15 @@ void AddDeviceOptions(Command& command, DeviceChoice& choice) {
           "AMX rounds products with bf16 weights in another order."));
 }
 
+void AddRoundsOption(Command& command, std::string& rounds) {
+  command
+      .Option("--rounds", &rounds,
+              "Where rounds run: host, step by step; device, each in one go, or "
+              "an error where the device cannot; auto, as is faster. The text "
+              "is the same.")
+      .OneOf({"auto", "host", "device"});
+}
+
 absl::StatusOr<std::shared_ptr<Backend>> OpenDevice(
     const DeviceChoice& choice) {
   BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<Backend> backend,

@@ -31,6 +31,9 @@ struct DeviceChoice {
 // `choice` must outlive the parse.
 void AddDeviceOptions(Command& command, DeviceChoice& choice);
 
+// --rounds: where rounds run. `rounds` must outlive the parse.
+void AddRoundsOption(Command& command, std::string& rounds);
+
 // Fails as OpenDevice.
 absl::StatusOr<std::shared_ptr<Backend>> OpenDevice(const DeviceChoice& choice);
 

@@ -124,6 +124,7 @@ void AddExperimentOptions(Command& command, ExperimentOptions& options) {
       .OneOf({kCutPrompts, kCutCells})
       .ShowDefault();
   AddDeviceOptions(command, options.device);
+  AddRoundsOption(command, options.rounds);
 }
 
 absl::StatusOr<OpenedExperiment> OpenExperiment(
@@ -135,6 +136,8 @@ absl::StatusOr<OpenedExperiment> OpenExperiment(
     BANYAN_ASSIGN_OR_RETURN(auto setting, ReadSetting(text));
     settings.push_back(std::move(setting));
   }
+  if (!options.rounds.empty())
+    settings.emplace_back("rounds", Params::Scalar(options.rounds));
   OpenedExperiment opened;
   BANYAN_ASSIGN_OR_RETURN(opened.backend, OpenDevice(options.device));
   BANYAN_ASSIGN_OR_RETURN(opened.ranks,

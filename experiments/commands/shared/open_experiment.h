@@ -27,6 +27,7 @@ namespace banyan {
 struct ExperimentOptions {
   std::string file;
   std::vector<std::string> settings;
+  std::string rounds;  // auto, host or device; empty: the file's
   DeviceChoice device;
   RanksOptions ranks;  // of a command that runs on several
   std::string out;     // the run's folder; empty: none
