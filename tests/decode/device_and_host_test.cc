@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "core/ops/weight.h"
 #include "core/random/random_source.h"
 #include "decode/decoder.h"
+#include "decode/host_cause.h"
 #include "decode/method.h"
 #include "decode/sequence.h"
 #include "tests/core/checkpoint/files.h"
@@ -179,6 +181,99 @@ TEST(DeviceAndHost, AreTheHostsWhereNotAllPartsHaveTwins) {
   EXPECT_EQ(
       RoundsOf(*decoder, {.id = 1, .tokens = {1, 20, 5}}, 6, seeded).on_device,
       0);
+}
+
+// Every cause has a name, and where rounds must be the device's it is an error
+// that names it.
+TEST(DeviceAndHost, SayWhyARoundIsTheHosts) {
+  std::set<absl::string_view> names;
+  for (int i = 0; i < kHostCauses; ++i) {
+    names.insert(Name(static_cast<HostCause>(i)));
+    EXPECT_NE(Meaning(static_cast<HostCause>(i)), "");
+  }
+  EXPECT_EQ(names.size(), static_cast<std::size_t>(kHostCauses));
+  const Models models("llama");
+  const DecodedSetting good = {"small_model",
+                               "chain {nodes: 2}",
+                               "multi_round",
+                               DrawKind::kIndependent,
+                               {.temperature = 1}};
+  const Prompt prompt = {.id = 1, .tokens = {1, 20, 5}};
+  // The first round's cause, and what a method says that wants it elsewhere.
+  const auto cause = [&](Decoder& decoder, RandomSource& random,
+                         const std::vector<TokenId>& prompt_tokens) {
+    auto sequence = decoder.Begin({.id = 1, .tokens = prompt_tokens},
+                                  {.max_new_tokens = 60});
+    Check(sequence.ok(), sequence.status().message());
+    const auto record = decoder.Step(*sequence, random);
+    Check(record.ok(), record.status().message());
+    decoder.method().rounds = RoundsOn::kDevice;
+    auto again = decoder.Begin({.id = 1, .tokens = prompt_tokens},
+                               {.max_new_tokens = 60});
+    Check(again.ok(), again.status().message());
+    const absl::Status refused = decoder.Step(*again, random).status();
+    const bool ran = record->host_cause == HostCause::kNone;
+    EXPECT_EQ(refused.ok(), ran) << refused;
+    EXPECT_NE(refused.message().find(
+                  ran ? "" : absl::StrCat("(", Name(record->host_cause), ")")),
+              std::string::npos)
+        << refused;
+    return record->host_cause;
+  };
+  const auto of = [&](const DecodedSetting& setting, auto change) {
+    auto decoder = DecoderOf(models, setting);
+    Check(decoder.ok(), decoder.status().message());
+    change(*decoder);
+    SeededSource seeded(1);
+    return cause(*decoder, seeded, prompt.tokens);
+  };
+  const auto as_it_is = [](Decoder&) {};
+  EXPECT_EQ(of(good, as_it_is), HostCause::kNone);
+  DecodedSetting other = good;
+  other.verifier = "traversal";
+  EXPECT_EQ(of(other, as_it_is), HostCause::kVerifier);
+  other = good;
+  other.policy = "best_first {most_draws: 3}";
+  EXPECT_EQ(of(other, as_it_is), HostCause::kPolicy);
+  other.policy = "expansion {branching: [2, 2], share_draws: true}";
+  EXPECT_EQ(of(other, as_it_is), HostCause::kSharedDraws);
+  EXPECT_EQ(of(good,
+               [](Decoder& decoder) {
+                 decoder.method().scoring = Scoring::kUnmerged;
+               }),
+            HostCause::kUnmerged);
+  auto decoder = DecoderOf(models, good);
+  ASSERT_TRUE(decoder.ok());
+  Seedless seedless(1);
+  EXPECT_EQ(cause(*decoder, seedless, prompt.tokens), HostCause::kNoSeed);
+  decoder->method().rounds = RoundsOn::kAuto;
+  std::vector<TokenId> text(
+      static_cast<std::size_t>(models.target->context_limit() - 1), 7);
+  SeededSource seeded(1);
+  EXPECT_EQ(cause(*decoder, seeded, text), HostCause::kLongText);
+
+  decoder->method().rounds = RoundsOn::kHost;
+  auto one = decoder->Begin(prompt, {.max_new_tokens = 20});
+  auto two =
+      decoder->Begin({.id = 2, .tokens = {1, 9}}, {.max_new_tokens = 20});
+  ASSERT_TRUE(one.ok() && two.ok());
+  EXPECT_EQ(decoder->Step(*one, seeded)->host_cause, HostCause::kAsked);
+  decoder->method().rounds = RoundsOn::kAuto;
+  Sequence* both[] = {&*one, &*two};
+  EXPECT_EQ(decoder->StepAll(both, seeded)->front()->host_cause,
+            HostCause::kSeveralSequences);
+  EXPECT_EQ(decoder->Step(*one, seeded)->host_cause, HostCause::kNone);
+  SeededSource another(2);
+  EXPECT_EQ(decoder->Step(*one, another)->host_cause, HostCause::kAnotherSeed);
+
+  const Models here("llama", BackendOf("cpu"));
+  decoder = DecoderOf(here, good);
+  ASSERT_TRUE(decoder.ok());
+  auto third = decoder->Begin(prompt, {.max_new_tokens = 20});
+  ASSERT_TRUE(third.ok());
+  EXPECT_EQ(decoder->Step(*third, seeded)->host_cause, HostCause::kDefault);
+  decoder->method().rounds = RoundsOn::kDevice;
+  EXPECT_EQ(decoder->Step(*third, seeded)->host_cause, HostCause::kNone);
 }
 
 // A round that fails changes nothing, however often it is tried.

@@ -30,60 +30,84 @@ Models::Models(const std::string& family, std::shared_ptr<Backend> on)
     : backend(std::move(on)),
       target(LoadGolden(family, backend, WeightFormat::kBf16)),
       draft(LoadGolden(family, backend, WeightFormat::kQ8)) {
-  WriteHeads(MakeHeads(*target).tensors, folder);
-  auto loaded = LoadMedusaHeads(folder.path(), *target);
+  MakeMedusa(folder);
+}
+
+void Models::TakeEagleTarget() {
+  const std::string directory = absl::StrCat(kEagles, "target");
+  target = LoadModel(directory, backend, WeightFormat::kBf16);
+  draft = LoadModel(directory, backend, WeightFormat::kQ8);
+  MakeMedusa(eagle_folder);
+}
+
+void Models::MakeMedusa(TestFolder& in) {
+  WriteHeads(MakeHeads(*target).tensors, in);
+  auto loaded = LoadMedusaHeads(in.path(), *target);
   Check(loaded.ok(), loaded.status().message());
   heads = *std::move(loaded);
 }
 
-void Models::TakeEagleTarget() {
-  target =
-      LoadModel(absl::StrCat(kEagles, "target"), backend, WeightFormat::kBf16);
-}
-
 std::string DecodedSetting::name() const {
-  return absl::StrCat(drafter, ", ", policy, ", ", verifier, ", ",
+  std::string others;
+  for (const DecodedTrunk& trunk : beside)
+    absl::StrAppend(&others, trunk.drafter, ", ", trunk.policy, ", ",
+                    Name(trunk.draw_kind), ", ");
+  return absl::StrCat(others, drafter, ", ", policy, ", ", verifier, ", ",
                       Name(draw_kind), ", temperature ", sampling.temperature,
                       ", top_k ", sampling.top_k, ", top_p ", sampling.top_p);
 }
 
+namespace {
+
+absl::StatusOr<std::unique_ptr<Drafter>> DrafterOf(const Models& models,
+                                                   absl::string_view name,
+                                                   const SamplingRule& rule) {
+  std::vector<TokenId> some;  // tokens that it has logits for; none: all
+  if (absl::ConsumeSuffix(&name, kTrimmed))
+    for (TokenId token = 1;
+         token < models.target->network().options().used_vocab; token += 2)
+      some.push_back(token);
+  if (name == "medusa") {
+    std::shared_ptr<const MedusaHeads> heads = models.heads;
+    if (!some.empty()) {
+      BANYAN_ASSIGN_OR_RETURN(
+          heads, TrimHeads(heads, some, models.target->vocab_size()));
+    }
+    return std::make_unique<Medusa>(std::move(heads), rule);
+  }
+  if (name == "small_model") {
+    std::shared_ptr<const Model> draft = models.draft;
+    if (!some.empty()) {
+      BANYAN_ASSIGN_OR_RETURN(draft, TrimOutputs(draft, some));
+    }
+    return std::make_unique<SmallModel>(std::move(draft), rule);
+  }
+  BANYAN_ASSIGN_OR_RETURN(
+      std::shared_ptr<const EagleHead> head,
+      LoadEagleHead(absl::StrCat(kEagles, name), *models.target));
+  if (!some.empty()) {
+    BANYAN_ASSIGN_OR_RETURN(head, TrimHead(head, some));
+  }
+  return std::make_unique<Eagle>(std::move(head), rule);
+}
+
+}  // namespace
+
 absl::StatusOr<Decoder> DecoderOf(const Models& models,
                                   const DecodedSetting& setting) {
   std::vector<Trunk> trunks;
-  if (!setting.drafter.empty()) {
-    const SamplingRule rule(setting.sampling);
-    std::unique_ptr<Drafter> drafter;
-    absl::string_view name = setting.drafter;
-    std::vector<TokenId> some;  // tokens that it has logits for; none: all
-    if (absl::ConsumeSuffix(&name, kTrimmed))
-      for (TokenId token = 1;
-           token < models.target->network().options().used_vocab; token += 2)
-        some.push_back(token);
-    if (name == "medusa") {
-      std::shared_ptr<const MedusaHeads> heads = models.heads;
-      if (!some.empty()) {
-        BANYAN_ASSIGN_OR_RETURN(
-            heads, TrimHeads(heads, some, models.target->vocab_size()));
-      }
-      drafter = std::make_unique<Medusa>(std::move(heads), rule);
-    } else if (name == "small_model") {
-      std::shared_ptr<const Model> draft = models.draft;
-      if (!some.empty()) {
-        BANYAN_ASSIGN_OR_RETURN(draft, TrimOutputs(draft, some));
-      }
-      drafter = std::make_unique<SmallModel>(std::move(draft), rule);
-    } else {
-      BANYAN_ASSIGN_OR_RETURN(
-          std::shared_ptr<const EagleHead> head,
-          LoadEagleHead(absl::StrCat(kEagles, name), *models.target));
-      if (!some.empty()) {
-        BANYAN_ASSIGN_OR_RETURN(head, TrimHead(head, some));
-      }
-      drafter = std::make_unique<Eagle>(std::move(head), rule);
-    }
-    trunks.push_back(
-        TrunkOf(std::move(drafter), setting.policy, setting.draw_kind));
-  }
+  const SamplingRule rule(setting.sampling);
+  const auto add = [&](const DecodedTrunk& of) -> absl::Status {
+    BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Drafter> drafter,
+                            DrafterOf(models, of.drafter, rule));
+    trunks.push_back(TrunkOf(std::move(drafter), of.policy, of.draw_kind));
+    return absl::OkStatus();
+  };
+  if (!setting.drafter.empty())
+    BANYAN_RETURN_IF_ERROR(
+        add({setting.drafter, setting.policy, setting.draw_kind}));
+  for (const DecodedTrunk& trunk : setting.beside)
+    BANYAN_RETURN_IF_ERROR(add(trunk));
   return WithTrunks(*models.target, setting.verifier, std::move(trunks),
                     setting.sampling);
 }

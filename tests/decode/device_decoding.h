@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/ops/backend.h"
@@ -41,10 +42,12 @@ struct Models {
   explicit Models(const std::string& family,
                   std::shared_ptr<Backend> on = HostDeviceBackend());
 
-  // The target of the EAGLE heads takes the other one's place.
+  // The target of the EAGLE heads takes the other one's place, with drafters of
+  // its own.
   void TakeEagleTarget();
+  void MakeMedusa(TestFolder& in);
 
-  TestFolder folder;
+  TestFolder folder, eagle_folder;
   std::shared_ptr<Backend> backend;
   std::shared_ptr<Transformer> target;
   std::shared_ptr<Transformer> draft;
@@ -52,6 +55,13 @@ struct Models {
 };
 
 inline constexpr char kTrimmed[] = ", trimmed";
+
+// A drafter beside the first.
+struct DecodedTrunk {
+  std::string drafter;
+  std::string policy;
+  DrawKind draw_kind;
+};
 
 struct DecodedSetting {
   // None, small_model, medusa, or an EAGLE head of tests/goldens/eagle.py; with
@@ -61,6 +71,7 @@ struct DecodedSetting {
   std::string verifier;
   DrawKind draw_kind;
   SamplingOptions sampling;
+  std::vector<DecodedTrunk> beside = {};
 
   std::string name() const;
 };

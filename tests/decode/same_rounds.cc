@@ -30,6 +30,7 @@ void ExpectSameTree(const DraftTree& got, const DraftTree& expected,
     EXPECT_EQ(a.children, b.children) << "node " << i;
     ASSERT_EQ(a.lists.size(), b.lists.size()) << "node " << i;
     for (std::size_t k = 0; k < a.lists.size(); ++k) {
+      EXPECT_EQ(a.lists[k].trunk, b.lists[k].trunk);
       EXPECT_EQ(a.lists[k].draw_kind, b.lists[k].draw_kind);
       EXPECT_EQ(a.lists[k].shared_draws, b.lists[k].shared_draws);
       if (whole) ExpectSameLaw(a.lists[k].proposal.q, b.lists[k].proposal.q);
@@ -38,6 +39,7 @@ void ExpectSameTree(const DraftTree& got, const DraftTree& expected,
         const Draw& x = a.lists[k].draws[d];
         const Draw& y = b.lists[k].draws[d];
         EXPECT_EQ(x.token, y.token);
+        EXPECT_EQ(x.time, y.time);
         EXPECT_EQ(x.child, y.child);
         EXPECT_EQ(x.proposal.Mass(x.token), y.proposal.Mass(y.token));
         if (whole) ExpectSameLaw(x.proposal, y.proposal);
