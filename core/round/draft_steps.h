@@ -8,6 +8,7 @@
 #include "core/base/draw_math.h"
 #include "core/round/book.h"
 #include "core/round/layout.h"
+#include "core/round/workers.h"
 
 namespace banyan {
 
