@@ -17,7 +17,7 @@ HAS_GPU = (os.path.exists("/dev/nvidia0") or
            shutil.which("nvidia-smi") is not None)
 PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()
 STEPS = ["probe", "bits", "first", "ops", "rounds", "presets", "pass_1b", "kernels",
-         "levels", "smollm2", "trees_1b", "pass_7b", "fast", "sanitizer", "torch"]
+         "levels", "host_rounds", "smollm2", "trees_1b", "pass_7b", "fast", "sanitizer", "torch"]
 
 
 class GpuCheckTest(unittest.TestCase):
@@ -104,8 +104,11 @@ class GpuCheckTest(unittest.TestCase):
         (self.bundle / "models").symlink_to(ROOT / "models")
         (self.bundle / "grown").mkdir()
         (self.bundle / "grown" / "1b").symlink_to(ROOT / "models" / "pycode-target")
-        told = self.check("pass_1b", BANYAN_CHECK_DEVICE="cpu")
+        (self.bundle / "grown" / "1b-heads").symlink_to(ROOT / "models" /
+                                                        "pycode-eagle3")
+        told = self.check("pass_1b", "host_rounds", BANYAN_CHECK_DEVICE="cpu")
         self.assertIn("results.tar.gz", told.stdout)
+        self.assertIn("left out: no models/SmolLM2-135M", told.stdout)
         # As the device rounds of a GPU would have it.
         with (self.bundle / "results" / "levels.log").open("w", encoding="utf-8") as out:
             for length, rounds, took in ((1, 100, 150), (9, 50, 131)):
@@ -121,6 +124,8 @@ class GpuCheckTest(unittest.TestCase):
         self.assertRegex(told.stdout, r"\| tokens \| 1 \| 2 \| 3 \|")
         self.assertRegex(told.stdout, r"\| 1B after 128 \| [\d.]+ \|")
         self.assertIn("| eagle3 | 1.500 | 2.620 | 0.140 |", told.stdout)
+        self.assertRegex(told.stdout,
+                         r"\| 1b \| [\d.]+ \| [\d.]+ \| [\d.]+x \| [\d.]+ to ")
         archive = self.bundle / "results.tar.gz"
         told = subprocess.run([*report, archive], text=True, capture_output=True,
                               check=False)
