@@ -18,9 +18,12 @@
 #include "core/round/layout.h"
 #include "core/round/plan.h"
 #include "decode/host_cause.h"
+#include "decode/round.h"
 #include "decode/target_rows.h"
 #include "drafters/drafter.h"
+#include "drafters/drafting.h"
 #include "tree/draft_tree.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -28,11 +31,13 @@ namespace banyan {
 // A sequence's rounds there.
 class DeviceSide {
  public:
-  std::unique_ptr<DeviceRound> rounds;  // null: the host runs them
-  HostCause none = HostCause::kNone;    // why
+  std::unique_ptr<DeviceRound> rounds;    // null: the host runs them
+  HostCause none = HostCause::kNone;      // why
   std::uint64_t seed = 0;                 // of its draws
   std::vector<SamplingRule> draft_rules;  // by trunk
   bool has_next_round = false;  // the state of the next round is there
+  // By trunk, of those whose trees are uploaded: the next round's.
+  std::vector<std::optional<TrunkTree>> uploaded;
   // The rows that its last round kept; none before there was one.
   std::vector<int> kept_rows;
 };
@@ -45,6 +50,18 @@ struct Parts {
   std::vector<std::unique_ptr<DeviceDrafter>> drafters;
 };
 
+// Repeated draws lead to one node: a tree may have more draws than nodes.
+constexpr int kDrawsANode = 4;
+
+// Whether the host drafts for it, without a pass, and uploads the tree.
+bool IsUploaded(const SequenceTrunk& trunk) {
+  const DrafterTraits& traits = trunk.drafter->traits();
+  const SessionFacets& facets = trunk.session->facets();
+  return traits.proposes_ahead && traits.taps.empty() && !traits.reads_scores &&
+         traits.probes == 0 && facets.in_target_pass == nullptr &&
+         facets.on_device == nullptr;
+}
+
 // Adds what all trunks draft with, unless one cannot.
 absl::StatusOr<HostCause> AddDrafters(const Method& method,
                                       const Sequence& sequence, Parts& parts) {
@@ -52,6 +69,16 @@ absl::StatusOr<HostCause> AddDrafters(const Method& method,
     const SequenceTrunk& trunk = sequence.trunks[i];
     const DrafterTraits& traits = trunk.drafter->traits();
     const DrawKind draw_kind = method.trunks[i].draw_kind;
+    if (IsUploaded(trunk)) {
+      const PolicyTraits policy = trunk.policy->traits();
+      parts.drafters.push_back(nullptr);
+      parts.plan.drafters.push_back(
+          {.name = method.trunks[i].drafter_name,
+           .shape = UploadedShape{policy.nodes + 1, kDrawsANode * policy.nodes,
+                                  policy.levels},
+           .draw_kind = draw_kind});
+      continue;
+    }
     std::optional<RoundShape> shape = trunk.policy->device_shape();
     if (!shape) return HostCause::kPolicy;
     // Draws can be shared only where distributions depend on the depth alone.
@@ -80,8 +107,7 @@ absl::StatusOr<HostCause> FindRounds(const Method& method, Sequence& sequence,
   if (rounds == nullptr) return HostCause::kNoRounds;
   const std::optional<std::uint64_t> seed = random.seed();
   if (!seed) return HostCause::kNoSeed;
-  const std::optional<JudgeKind> judge =
-      method.verifier->traits().device_judge;
+  const std::optional<JudgeKind> judge = method.verifier->traits().device_judge;
   if (!judge) return HostCause::kVerifier;
   if (method.scoring == Scoring::kUnmerged) return HostCause::kUnmerged;
   Parts parts = {.plan = {.judge = *judge,
@@ -99,6 +125,72 @@ absl::StatusOr<HostCause> FindRounds(const Method& method, Sequence& sequence,
   if (absl::IsUnimplemented(found.status())) return HostCause::kElsewhere;
   BANYAN_RETURN_IF_ERROR(found.status());
   side.rounds = *std::move(found);
+  return HostCause::kNone;
+}
+
+// The tree as the device takes it; none if it has what devices cannot judge.
+std::optional<UploadedTree> ToUpload(const TrunkTree& tree, int vocab_size) {
+  UploadedTree out;
+  for (int i = 0; i < tree.size(); ++i) {
+    const Node& node = tree.node(i);
+    const DrawList* const list =
+        node.lists.empty() ? nullptr : &node.lists.front();
+    const bool judged_by_rows = list != nullptr && !list->draws.empty() &&
+                                list->draw_kind != DrawKind::kDeterministic;
+    out.nodes.insert(
+        out.nodes.end(),
+        {node.token, node.parent, node.depth, static_cast<int>(out.q.size()),
+         list == nullptr ? 0 : static_cast<int>(list->draws.size()),
+         judged_by_rows ? static_cast<int>(out.laws.size()) : -1});
+    if (list == nullptr) continue;
+    for (const Draw& draw : list->draws) {
+      if (draw.dropped()) return std::nullopt;
+      out.draws.insert(out.draws.end(), {i, draw.token, draw.child,
+                                         draw.proposal.dense() ? 1 : 0});
+      out.scales.push_back(draw.proposal.factor());
+      out.q.push_back(draw.proposal.Mass(draw.token));
+    }
+    if (!judged_by_rows) continue;
+    // Later draws share the row, with other factors.
+    const Distribution& first = list->draws.front().proposal;
+    for (const Draw& draw : list->draws)
+      if (draw.proposal.masses().data() != first.masses().data() &&
+          list->draw_kind == DrawKind::kWithoutReplacement)
+        return std::nullopt;
+    std::vector<double>& row =
+        out.laws.emplace_back(static_cast<std::size_t>(vocab_size), 0.0);
+    for (std::size_t k = 0; k < first.masses().size(); ++k)
+      row[static_cast<std::size_t>(first.TokenAt(static_cast<int>(k)))] =
+          first.masses()[k];
+  }
+  return out;
+}
+
+// Drafts for the trunks whose trees are uploaded. Returns why the round is the
+// host's all the same; what was drafted is then forgotten.
+absl::StatusOr<HostCause> Upload(const Method& method, Sequence& sequence,
+                                 RandomSource& random) {
+  DeviceSide& side = *sequence.device_side;
+  side.uploaded.assign(sequence.trunks.size(), std::nullopt);
+  const Context& context = sequence.context;
+  for (std::size_t i = 0; i < sequence.trunks.size(); ++i) {
+    const SequenceTrunk& trunk = sequence.trunks[i];
+    if (trunk.on_device) continue;
+    absl::StatusOr<TrunkTree> tree =
+        DraftTrunk({*trunk.drafter, *trunk.session, *trunk.policy,
+                    method.trunks[i].draw_kind, static_cast<int>(i)},
+                   context, LimitsOf(sequence),
+                   Chance(random, context.prompt, context.round));
+    BANYAN_RETURN_IF_ERROR(Naming(method.trunks[i], tree.status()));
+    const std::optional<UploadedTree> upload =
+        ToUpload(*tree, sequence.target.vocab_size());
+    const PolicyTraits policy = trunk.policy->traits();
+    if (!upload || tree->size() > policy.nodes + 1 ||
+        static_cast<int>(upload->q.size()) > kDrawsANode * policy.nodes)
+      return HostCause::kPolicy;
+    BANYAN_RETURN_IF_ERROR(side.rounds->Upload(static_cast<int>(i), *upload));
+    side.uploaded[i] = *std::move(tree);
+  }
   return HostCause::kNone;
 }
 
@@ -166,13 +258,26 @@ absl::StatusOr<DraftTree> TreeOf(const Method& method, Sequence& sequence,
       std::vector<int>& own = drawn[trunk];
       own.resize(std::max(own.size(), std::size_t(node.depth) + 1), 0);
       ++own[static_cast<std::size_t>(node.depth)];
-      if (sequence.keep_facts) {
+      if (side.uploaded[trunk].has_value()) {
+        node.lists.back().proposal =
+            side.uploaded[trunk]->node(draw.own).lists.front().proposal;
+      } else if (sequence.keep_facts) {
         BANYAN_ASSIGN_OR_RETURN(std::vector<double> masses,
                                 side.rounds->Proposal(draw.drafter, draw.node));
         remaining =
             LawOf(std::move(masses), side.draft_rules[trunk], draw_kind);
         node.lists.back().proposal.q = remaining;
       }
+    }
+    if (side.uploaded[trunk].has_value()) {
+      // As the host drew it.
+      const TrunkTree& host = *side.uploaded[trunk];
+      const std::size_t number = node.lists.back().draws.size();
+      Draw again = host.node(draw.own).lists.front().draws[number];
+      again.child = draw.child;
+      again.time += found.first_times[trunk];
+      node.lists.back().draws.push_back(std::move(again));
+      continue;
     }
     node.lists.back().draws.push_back(
         {.token = draw.token,
@@ -196,7 +301,7 @@ absl::StatusOr<DraftTree> TreeOf(const Method& method, Sequence& sequence,
 }  // namespace
 
 absl::StatusOr<HostCause> PutOnDevice(const Method& method, Sequence& sequence,
-                                      const RandomSource& random) {
+                                      RandomSource& random) {
   if (sequence.device_side == nullptr) {
     auto side = std::make_shared<DeviceSide>();
     BANYAN_ASSIGN_OR_RETURN(side->none,
@@ -210,11 +315,14 @@ absl::StatusOr<HostCause> PutOnDevice(const Method& method, Sequence& sequence,
   const int length = static_cast<int>(context.tokens.size());
   if (length > side.rounds->longest_text()) return HostCause::kLongText;
   if (length < side.rounds->shortest_text()) return HostCause::kShortText;
-  if (side.has_next_round) return HostCause::kNone;
-  BANYAN_RETURN_IF_ERROR(side.rounds->Begin(context));
-  side.kept_rows.clear();
-  side.has_next_round = true;
-  return HostCause::kNone;
+  if (!side.has_next_round) {
+    BANYAN_RETURN_IF_ERROR(side.rounds->Begin(context));
+    side.kept_rows.clear();
+    side.has_next_round = true;
+    for (SequenceTrunk& trunk : sequence.trunks)
+      trunk.on_device = !IsUploaded(trunk);
+  }
+  return Upload(method, sequence, random);
 }
 
 namespace {
@@ -283,8 +391,11 @@ absl::Status TakeFromDevice(Sequence& sequence) {
     BANYAN_RETURN_IF_ERROR(
         sequence.KeepFeatures(side.rounds->scores(), side.kept_rows));
   side.has_next_round = false;
-  for (const SequenceTrunk& trunk : sequence.trunks)
-    trunk.session->facets().on_device->Resume(sequence.context);
+  for (SequenceTrunk& trunk : sequence.trunks) {
+    if (trunk.on_device)
+      trunk.session->facets().on_device->Resume(sequence.context);
+    trunk.on_device = false;
+  }
   return absl::OkStatus();
 }
 

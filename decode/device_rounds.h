@@ -17,7 +17,7 @@ namespace banyan {
 // else returns why not. A method, target or source without counterparts can
 // not, nor a text so long that the tree would be cut. Fails if the device does.
 absl::StatusOr<HostCause> PutOnDevice(const Method& method, Sequence& sequence,
-                                      const RandomSource& random);
+                                      RandomSource& random);
 // Runs and commits it; `timer` was made before it was put there.
 // Requires PutOnDevice. Out of memory it may be run again; after any other
 // error the sequence has failed.

@@ -17,7 +17,8 @@ struct CauseWords {
 };
 constexpr std::array<CauseWords, kHostCauses> kCauses = {{
     {"none", "the device ran it"},
-    {"default", "the device runs rounds only where `rounds: device` asks it to"},
+    {"default",
+     "the device runs rounds only where `rounds: device` asks it to"},
     {"asked", "the method or --rounds says so"},
     {"no_rounds", "the target's device runs none"},
     {"several_sequences", "several sequences share a pass"},
@@ -25,7 +26,9 @@ constexpr std::array<CauseWords, kHostCauses> kCauses = {{
     {"another_seed", "the rounds before had another seed"},
     {"verifier", "the verifier has no counterpart on the device"},
     {"unmerged", "paths are scored unmerged"},
-    {"policy", "a tree policy has no counterpart on the device"},
+    {"policy",
+     "a tree policy has no counterpart on the device, or its tree cannot be "
+     "uploaded"},
     {"shared_draws",
      "nodes share draws, and the drafter's distributions depend on the path"},
     {"drafter", "a drafter has no counterpart on the device"},

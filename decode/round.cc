@@ -17,6 +17,19 @@
 #include "verifiers/verifier.h"
 
 namespace banyan {
+
+DraftLimits LimitsOf(const Sequence& sequence) {
+  return {.max_depth = sequence.target.context_limit() -
+                       static_cast<int>(sequence.context.tokens.size()),
+          .end_of_text = sequence.stop.end_of_text};
+}
+
+absl::Status Naming(const Trunk& trunk, absl::Status status) {
+  if (!absl::IsInvalidArgument(status)) return status;
+  return absl::InvalidArgumentError(
+      absl::StrCat("drafter ", trunk.drafter_name, ": ", status.message()));
+}
+
 namespace {
 
 // One sequence's part of a round.
@@ -28,19 +41,6 @@ struct Part {
   Verdict verdict = {};
   TargetFacts facts = {};
 };
-
-DraftLimits LimitsOf(const Sequence& sequence) {
-  return {.max_depth = sequence.target.context_limit() -
-                       static_cast<int>(sequence.context.tokens.size()),
-          .end_of_text = sequence.stop.end_of_text};
-}
-
-// Says whose numbers are none.
-absl::Status Naming(const Trunk& trunk, absl::Status status) {
-  if (!absl::IsInvalidArgument(status)) return status;
-  return absl::InvalidArgumentError(
-      absl::StrCat("drafter ", trunk.drafter_name, ": ", status.message()));
-}
 
 // Draft: grow every trunk, for all sequences at once, then merge each one's in
 // their order.

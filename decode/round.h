@@ -9,8 +9,13 @@
 #include "decode/method.h"
 #include "decode/phase_timer.h"
 #include "decode/sequence.h"
+#include "drafters/drafting.h"
 
 namespace banyan {
+
+DraftLimits LimitsOf(const Sequence& sequence);
+// An error that a drafter's numbers are none also says whose.
+absl::Status Naming(const Trunk& trunk, absl::Status status);
 
 // By sequence: its record, or an error for one whose commit failed or whose
 // drafter could not observe it. That sequence has failed; the others go on.

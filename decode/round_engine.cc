@@ -7,7 +7,7 @@ namespace banyan {
 
 absl::StatusOr<HostCause> RoundEngine::WhyHere(
     const Method& method, absl::Span<Sequence* const> sequences,
-    const RandomSource& random) {
+    RandomSource& random) {
   Sequence& first = *sequences.front();
   const DeviceRounds* const rounds = first.target.facets().device_rounds;
   if (method.rounds == RoundsOn::kAuto &&
@@ -28,8 +28,8 @@ absl::StatusOr<RoundRecords> RoundEngine::Run(
                           WhyHere(method, sequences, random));
   if (cause == HostCause::kNone) {
     RoundRecords records;
-    BANYAN_ASSIGN_OR_RETURN(
-        RoundRecord record, RunOnDevice(method, *sequences.front(), timer));
+    BANYAN_ASSIGN_OR_RETURN(RoundRecord record,
+                            RunOnDevice(method, *sequences.front(), timer));
     records.push_back(std::move(record));
     return records;
   }

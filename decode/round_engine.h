@@ -35,7 +35,7 @@ class RoundEngine {
   // Why these sequences' round is the host's; kNone: they stand on the device.
   static absl::StatusOr<HostCause> WhyHere(
       const Method& method, absl::Span<Sequence* const> sequences,
-      const RandomSource& random);
+      RandomSource& random);
 
   std::shared_ptr<const Clock> clock_;
 };

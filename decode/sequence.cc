@@ -149,7 +149,7 @@ absl::StatusOr<RoundRecord> Conclude(Sequence& sequence,
     const RoundOutcome outcome = {record.tree, record.verdict,
                                   static_cast<int>(i)};
     trunk.policy->Observe(outcome);
-    if (scores == nullptr) continue;
+    if (scores == nullptr && trunk.on_device) continue;
     sequence.context.scored =
         trunk.drafter->traits().reads_scores ? scores : nullptr;
     const absl::Status observed =

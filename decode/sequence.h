@@ -45,6 +45,8 @@ struct SequenceTrunk {
   Drafter* drafter;  // the method's
   std::unique_ptr<DraftSession> session;
   std::unique_ptr<TreePolicy> policy;
+  // Its counterpart drafts there, while the device runs rounds.
+  bool on_device = false;
 };
 
 // What a prompt that ended leaves to what drafters carry from prompt to prompt.

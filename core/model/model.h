@@ -50,6 +50,10 @@ class DeviceRound {
   virtual int longest_text() const = 0;
   virtual int shortest_text() const = 0;
 
+  // The tree of a drafter of the plan whose tree is uploaded: before each
+  // round.
+  virtual absl::Status Upload(int drafter, const UploadedTree& tree) = 0;
+
   // Drafts, scores, judges and commits. On an error the sequence is as it was,
   // and the round may be run again.
   virtual absl::StatusOr<RoundFindings> Run() = 0;
@@ -236,9 +240,9 @@ class DeviceRounds {
  public:
   virtual ~DeviceRounds() = default;
   // Returns rounds of this session, with drafters made for it
-  // (DeviceCounterpart::Make), one for each of the plan's, of which the plan
-  // knows what no model knows. What they hold outlives them. Unimplemented
-  // where the device has none of this plan.
+  // (DeviceCounterpart::Make; null: its tree is uploaded), one for each of the
+  // plan's, of which the plan knows what no model knows. What they hold
+  // outlives them. Unimplemented where the device has none of this plan.
   virtual absl::StatusOr<std::unique_ptr<DeviceRound>> NewDeviceRound(
       Session& session, RoundPlan plan,
       std::vector<std::unique_ptr<DeviceDrafter>> drafters) const = 0;

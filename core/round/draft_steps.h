@@ -27,6 +27,7 @@ class SelectStep {
   // `first_row`: of the level's rows, among all of the drafter's; `rows`: how
   // many there are, some perhaps of no node.
   BANYAN_STEP void Run(int level, int first_row, int rows) const {
+    if (of_.shape == ShapeKind::kUploaded) return Plant();
     if (level == 0)
       Begin();
     else
@@ -39,6 +40,45 @@ class SelectStep {
   }
 
  private:
+  // The tree that was uploaded; its scales and masses are where they belong.
+  BANYAN_STEP void Plant() const {
+    const int nodes = Up(0);
+    const int draws = Up(1);
+    for (int i = w_.index(); i < nodes; i += w_.count()) {
+      const int node = of_.first_node + i;
+      const int first = 2 + i * kUpNodeNumbers;
+      const int parent = Up(first + kUpParent);
+      const int law = Up(first + kUpLaw);
+      round_.Set(book::kToken, node, Up(first + kUpToken));
+      round_.Set(book::kParent, node,
+                 parent < 0 ? -1 : of_.first_node + parent);
+      round_.Set(book::kDepth, node, Up(first + kUpDepth));
+      round_.Set(book::kFirstDraw, node,
+                 of_.first_draw + Up(first + kUpFirstDraw));
+      round_.Set(book::kDrawCount, node, Up(first + kUpDrawCount));
+      round_.Set(book::kDraftRow, node, -1);
+      round_.Set(book::kLawRow, node, law < 0 ? -1 : of_.first_law + law);
+      if (law >= 0) round_.Set(book::kLawError, of_.first_law + law, kNoError);
+    }
+    for (int i = w_.index(); i < draws; i += w_.count()) {
+      const int draw = of_.first_draw + i;
+      const int first = 2 + nodes * kUpNodeNumbers + i * kUpDrawNumbers;
+      round_.Set(book::kDrawNode, draw,
+                 of_.first_node + Up(first + kUpDrawNode));
+      round_.Set(book::kDrawToken, draw, Up(first + kUpDrawToken));
+      round_.Set(book::kDrawChild, draw,
+                 of_.first_node + Up(first + kUpDrawChild));
+      round_.Set(book::kDrawDense, draw, Up(first + kUpDrawDense));
+      round_.Set(book::kDrawMade, draw, 1);
+    }
+    if (w_.index() != 0) return;
+    round_.Set(book::kNodesEnd, drafter_, of_.first_node + nodes);
+    round_.Set(book::kDrawsEnd, drafter_, of_.first_draw + draws);
+  }
+  BANYAN_STEP int Up(int i) const {
+    return round_.Get(book::kUploadedTree, of_.first_uploaded + i);
+  }
+
   // A bare root.
   BANYAN_STEP void Begin() const {
     if (w_.index() != 0) return;
@@ -142,6 +182,8 @@ class SelectStep {
                                       : round_.Get(book::kMultiplicity, node);
       case ShapeKind::kReranked:
         return of_.width;
+      case ShapeKind::kUploaded:
+        return 0;
     }
     return 0;
   }

@@ -251,7 +251,9 @@ class JudgeStep {
           [&](int other) {
             return scale * data_.draft_laws.Read(first + other);
           },
-          of.dense);
+          of.shape == ShapeKind::kUploaded
+              ? round_.Get(book::kDrawDense, draw) != 0
+              : of.dense);
     }
     // Nothing left means that it was q up to rounding, and the ratio 1.
     return sum == 0 && ratio > 0;

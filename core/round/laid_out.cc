@@ -45,7 +45,8 @@ LaidOut::LaidOut(RoundPlan plan) : plan_(std::move(plan)) {
     of.dense = !drafter.rule.leaves_out();
     ReadShape(drafter, of);
     std::vector<int>& widths = widths_.back();
-    widths.resize(std::min(widths.size(), Index(drafter.most_levels)));
+    if (of.shape != ShapeKind::kUploaded)
+      widths.resize(std::min(widths.size(), Index(drafter.most_levels)));
     of.levels = static_cast<int>(widths.size());
     layout_.levels = std::max(layout_.levels, of.levels);
   }
@@ -69,6 +70,11 @@ void LaidOut::ReadShape(const RoundDrafter& plan, DrafterLayout& of) {
                    ? 0
                    : ranked->width +
                          (ranked->levels - 1) * ranked->width * ranked->width;
+  } else if (const auto* own = std::get_if<UploadedShape>(&plan.shape)) {
+    of.shape = ShapeKind::kUploaded;
+    widths_.emplace_back(Index(own->levels), 0);
+    of.draws = own->draws;
+    of.nodes = own->nodes;
   } else {
     const auto& fixed = std::get<FixedPlaces>(plan.shape);
     of.share_draws = fixed.share_draws;
@@ -100,24 +106,31 @@ void LaidOut::LayOut() {
   int slots = 0;
   int words = 0;
   int unread = 0;
+  int uploaded_numbers = 0;
   for (int i = 0; i < all.count; ++i) {
     DrafterLayout& of = all.drafters[i];
-    of.has_rows = !of.law_by_depth && of.levels > 0;
+    const bool uploaded = of.shape == ShapeKind::kUploaded;
+    of.has_rows = !of.law_by_depth && of.levels > 0 && !uploaded;
     // What a round left to be read again, or what only others drafted.
     of.unread = of.rereads || all.count > 1 ? all.levels : 1;
-    of.nodes = of.draws + 1;
+    if (!uploaded) of.nodes = of.draws + 1;
     of.first_node = std::exchange(all.nodes, all.nodes + of.nodes);
     of.first_draw = std::exchange(all.draws, all.draws + of.draws);
     of.first_law = all.laws;
-    of.laws = LawsBefore(i, of.levels) - of.first_law;
+    of.laws = uploaded ? of.nodes : LawsBefore(i, of.levels) - of.first_law;
     all.laws += of.laws;
     of.slots = of.has_rows ? RowsBefore(i, of.levels) : 1;
     of.first_slot = std::exchange(slots, slots + of.slots);
     of.words = (of.slots + 31) / 32;
     of.first_word = std::exchange(words, words + of.slots * of.words);
     of.first_unread = std::exchange(unread, unread + of.unread);
-    all.rows += of.shape == ShapeKind::kReranked ? std::min(of.total, of.draws)
-                                                 : of.draws;
+    of.first_uploaded = uploaded_numbers;
+    if (uploaded)
+      uploaded_numbers +=
+          2 + of.nodes * kUpNodeNumbers + of.draws * kUpDrawNumbers;
+    all.rows += of.shape == ShapeKind::kReranked
+                    ? std::min(of.total, of.draws)
+                    : (uploaded ? of.nodes - 1 : of.draws);
   }
   all.nodes = std::max(all.nodes, 1);
   all.rows = std::max(all.rows, plan_.least_rows);
@@ -148,6 +161,8 @@ void LaidOut::LayOut() {
         return static_cast<int>(firsts_.size());
       case Per::kEnd:
         return all.ends;
+      case Per::kUploaded:
+        return uploaded_numbers;
       case Per::kRowWord:
         return all.rows * all.words;
       case Per::kSlotWord:
@@ -249,14 +264,15 @@ absl::StatusOr<RoundFindings> LaidOut::Read(
   }
   // By draw: how many were made before it, its number in time.
   std::vector<int> time(Index(layout_.draws));
+  RoundFindings findings;
   int made = 0;
   for (int i = 0; i < layout_.count; ++i) {
     const DrafterLayout& of = layout_.drafters[i];
+    findings.first_times.push_back(made);
     for (int draw = of.first_draw; draw < get(book::kDrawsEnd, i); ++draw)
       time[Index(draw)] =
           std::exchange(made, made + get(book::kDrawMade, draw));
   }
-  RoundFindings findings;
   for (int row = 0; row < get(book::kRows); ++row) {
     const int merged = get(book::kRowNode, row);
     const int parent = get(book::kParent, merged);
@@ -274,6 +290,7 @@ absl::StatusOr<RoundFindings> LaidOut::Read(
             {.node = row,
              .drafter = i,
              .time = time[Index(draw)],
+             .own = node - layout_.drafters[i].first_node,
              .token = get(book::kDrawToken, draw),
              .child = get(book::kRow, child),
              .q = doubles[Index(layout_.double_at[book::kDrawQ] + draw)]});

@@ -35,7 +35,15 @@ struct RerankedShape {
   int levels = 0;
   int nodes = 0;
 };
-using RoundShape = std::variant<FixedPlaces, SequencesShape, RerankedShape>;
+// A tree that the host drafts before the round: as many nodes and draws at
+// most.
+struct UploadedShape {
+  int nodes = 0;  // the root too
+  int draws = 0;
+  int levels = 0;
+};
+using RoundShape =
+    std::variant<FixedPlaces, SequencesShape, RerankedShape, UploadedShape>;
 
 // A drafter's part.
 struct RoundDrafter {
@@ -68,6 +76,15 @@ struct RoundPlan {
   std::uint64_t seed = 0;
 };
 
+// A drafted tree on its way to the device. Draws of a node stand together.
+struct UploadedTree {
+  std::vector<int> nodes;      // UploadedNode's numbers, node after node
+  std::vector<int> draws;      // UploadedDraw's
+  std::vector<double> scales;  // by draw: of its distribution's row
+  std::vector<double> q;       // its mass in it
+  std::vector<std::vector<double>> laws;  // rows, a number a token
+};
+
 // A sequence as it stands between two rounds.
 struct RoundStart {
   std::vector<TokenId> text;  // committed; the last one is the root
@@ -84,6 +101,7 @@ struct RoundFindings {
     int node;
     int drafter;
     int time;  // its number among all draws of the round
+    int own;   // the node, in the drafter's tree
     TokenId token;
     int child;
     double q;  // its mass in the distribution it is judged by
@@ -91,6 +109,7 @@ struct RoundFindings {
   std::vector<TokenId> tokens;
   std::vector<int> parents;
   std::vector<Draw> draws;
+  std::vector<int> first_times;  // by drafter: of its draws
   std::vector<int> path;
   TokenId next = 0;
 };

@@ -123,8 +123,38 @@ absl::Status RoundSteps::Begin(const RoundStart& start) {
   return absl::OkStatus();
 }
 
+absl::Status RoundSteps::Upload(int drafter, const UploadedTree& tree) {
+  const DrafterLayout& own = of(drafter);
+  const RoundLayout& at = laid_out_.layout();
+  std::vector<int> numbers = {
+      static_cast<int>(tree.nodes.size()) / kUpNodeNumbers,
+      static_cast<int>(tree.draws.size()) / kUpDrawNumbers};
+  Check(numbers[0] <= own.nodes && numbers[1] <= own.draws &&
+            tree.laws.size() <= Index(own.laws),
+        "an uploaded tree is larger than its plan");
+  numbers.insert(numbers.end(), tree.nodes.begin(), tree.nodes.end());
+  numbers.insert(numbers.end(), tree.draws.begin(), tree.draws.end());
+  BANYAN_RETURN_IF_ERROR(backend_.Upload(
+      AsBytes(numbers), *memory_.book,
+      memory_.List(book::kUploadedTree, own.first_uploaded, 0).offset *
+          sizeof(int)));
+  const auto put = [&](book::Doubles list,
+                       const std::vector<double>& of_draws) {
+    return backend_.Upload(
+        AsBytes(of_draws), *memory_.book,
+        Index(at.double_at[list] + own.first_draw) * sizeof(double));
+  };
+  BANYAN_RETURN_IF_ERROR(put(book::kDrawScale, tree.scales));
+  BANYAN_RETURN_IF_ERROR(put(book::kDrawQ, tree.q));
+  for (std::size_t i = 0; i < tree.laws.size(); ++i)
+    BANYAN_RETURN_IF_ERROR(backend_.Upload(
+        AsBytes(tree.laws[i]), *memory_.draft_laws,
+        (Index(own.first_law) + i) * Index(at.vocab) * sizeof(double)));
+  return absl::OkStatus();
+}
+
 absl::Status RoundSteps::Select(int drafter, int level) {
-  const bool drafts = level < of(drafter).levels;
+  const bool drafts = level < of(drafter).levels && of(drafter).has_rows;
   const int first = drafts ? laid_out_.RowsBefore(drafter, level) : 0;
   return Run(SelectArgs{
       .drafter = drafter,

@@ -42,6 +42,9 @@ class RoundSteps {
   // or fewer.
   absl::Status Begin(const RoundStart& start);
 
+  // The tree of a drafter of UploadedShape, for the next round. Waits.
+  absl::Status Upload(int drafter, const UploadedTree& tree);
+
   // Chooses the nodes of a level that are proposed for, once the level above
   // was drawn.
   absl::Status Select(int drafter, int level);

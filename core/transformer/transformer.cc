@@ -385,7 +385,7 @@ absl::StatusOr<std::unique_ptr<DeviceRound>> Transformer::NewDeviceRound(
   std::vector<std::unique_ptr<TransformerDrafter>> known;
   for (std::unique_ptr<DeviceDrafter>& drafter : drafters) {
     auto* const own = dynamic_cast<TransformerDrafter*>(drafter.get());
-    if (own == nullptr)
+    if (own == nullptr && drafter != nullptr)
       return absl::UnimplementedError("a drafter of another kind of model");
     (void)drafter.release();
     known.push_back(absl::WrapUnique(own));

@@ -31,6 +31,7 @@ absl::StatusOr<std::unique_ptr<DeviceRound>> TransformerRound::Create(
   plan.used_vocab = network.options().used_vocab;
   std::set<int> taps;
   for (std::size_t i = 0; i < round->drafters_.size(); ++i) {
+    if (round->drafters_[i] == nullptr) continue;
     const TransformerDrafterTraits& traits = round->drafters_[i]->traits();
     if (traits.backend != &network.backend())
       return absl::UnimplementedError("a drafter on another device");
@@ -47,6 +48,7 @@ absl::StatusOr<std::unique_ptr<DeviceRound>> TransformerRound::Create(
       round->steps_, RoundSteps::Create(network.backend(), std::move(plan)));
   const LaidOut& laid_out = round->steps_->laid_out();
   for (int i = 0; i < laid_out.layout().count; ++i) {
+    if (round->drafters_[static_cast<std::size_t>(i)] == nullptr) continue;
     DrafterRoom room = {.kept = laid_out.layout().levels + 1,
                         .all = laid_out.layout().drafters[i].slots};
     for (int width : laid_out.widths(i))
@@ -61,15 +63,17 @@ int TransformerRound::longest_text() const {
   const RoundLayout& at = steps_->laid_out().layout();
   int longest = sequence_.network().context_limit() - at.levels;
   for (std::size_t i = 0; i < drafters_.size(); ++i)
-    longest = std::min(longest, drafters_[i]->traits().longest_text + 1 -
-                                    at.drafters[i].levels);
+    if (drafters_[i] != nullptr)
+      longest = std::min(longest, drafters_[i]->traits().longest_text + 1 -
+                                      at.drafters[i].levels);
   return longest;
 }
 
 int TransformerRound::shortest_text() const {
   int shortest = 1;
   for (const auto& drafter : drafters_)
-    shortest = std::max(shortest, drafter->traits().shortest_text);
+    if (drafter != nullptr)
+      shortest = std::max(shortest, drafter->traits().shortest_text);
   return shortest;
 }
 
@@ -80,9 +84,10 @@ absl::Status TransformerRound::Begin(const Context& context) {
                       .prompt = context.prompt,
                       .round = context.round,
                       .target = sequence_.length()};
-  for (const auto& drafter : drafters_) {
-    BANYAN_RETURN_IF_ERROR(drafter->Begin(context));
-    const TransformerSequence* const own = drafter->traits().sequence;
+  for (std::size_t i = 0; i < drafters_.size(); ++i) {
+    if (drafters_[i] != nullptr)
+      BANYAN_RETURN_IF_ERROR(drafters_[i]->Begin(context));
+    const TransformerSequence* const own = OwnOf(i);
     start.drafts.push_back(own == nullptr ? 0 : own->length());
   }
   return steps_->Begin(start);
@@ -104,7 +109,7 @@ absl::Status TransformerRound::GrowBucket() {
   BANYAN_RETURN_IF_ERROR(
       sequence_.Reserve(longest - sequence_.length() + at.rows));
   for (std::size_t i = 0; i < drafters_.size(); ++i)
-    if (TransformerSequence* const own = drafters_[i]->traits().sequence)
+    if (TransformerSequence* const own = OwnOf(i))
       BANYAN_RETURN_IF_ERROR(
           own->Reserve(longest - own->length() + at.drafters[i].slots));
   bucket_ = longest;
@@ -112,6 +117,8 @@ absl::Status TransformerRound::GrowBucket() {
 }
 
 absl::Status TransformerRound::Draft(int drafter) {
+  if (drafters_[static_cast<std::size_t>(drafter)] == nullptr)
+    return steps_->Select(drafter, 0);
   const int levels = steps_->laid_out().layout().drafters[drafter].levels;
   for (int level = 0; level < levels; ++level) {
     BANYAN_RETURN_IF_ERROR(steps_->Select(drafter, level));
@@ -138,9 +145,10 @@ absl::Status TransformerRound::Ask() {
   BANYAN_RETURN_IF_ERROR(steps_->Judge(pass.logits()));
   BANYAN_RETURN_IF_ERROR(steps_->Keep(-1, sequence_.caches()));
   for (std::size_t i = 0; i < drafters_.size(); ++i) {
-    if (TransformerSequence* const own = drafters_[i]->traits().sequence)
+    if (TransformerSequence* const own = OwnOf(i))
       BANYAN_RETURN_IF_ERROR(steps_->Keep(static_cast<int>(i), own->caches()));
-    BANYAN_RETURN_IF_ERROR(drafters_[i]->Take(pass, steps_->kept_rows()));
+    if (drafters_[i] != nullptr)
+      BANYAN_RETURN_IF_ERROR(drafters_[i]->Take(pass, steps_->kept_rows()));
   }
   return absl::OkStatus();
 }
@@ -164,7 +172,7 @@ absl::StatusOr<RoundFindings> TransformerRound::Run() {
   BANYAN_ASSIGN_OR_RETURN(RoundFindings findings, steps_->Read());
   sequence_.Settle(steps_->target_length());
   for (std::size_t i = 0; i < drafters_.size(); ++i)
-    if (TransformerSequence* const own = drafters_[i]->traits().sequence)
+    if (TransformerSequence* const own = OwnOf(i))
       own->Settle(steps_->draft_length(static_cast<int>(i)));
   return findings;
 }

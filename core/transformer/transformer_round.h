@@ -23,7 +23,8 @@ namespace banyan {
 
 class TransformerRound : public DeviceRound {
  public:
-  // A drafter for each of the plan's, in its order. Unimplemented if a drafter
+  // A drafter for each of the plan's, in its order; null for those whose trees
+  // are uploaded. Unimplemented if a drafter
   // is on another device.
   static absl::StatusOr<std::unique_ptr<DeviceRound>> Create(
       TransformerSequence& sequence, RoundPlan plan,
@@ -32,6 +33,9 @@ class TransformerRound : public DeviceRound {
   absl::Status Begin(const Context& context) override;
   int longest_text() const override;
   int shortest_text() const override;
+  absl::Status Upload(int drafter, const UploadedTree& tree) override {
+    return steps_->Upload(drafter, tree);
+  }
   absl::StatusOr<RoundFindings> Run() override;
   const Scores& scores() const override { return *scores_; }
   absl::StatusOr<std::vector<double>> Proposal(int drafter, int node) override {
@@ -49,6 +53,13 @@ class TransformerRound : public DeviceRound {
   // Every step of a round.
   absl::Status Ask();
   absl::Status Draft(int drafter);
+
+  // A drafter's own sequence; null: it has none.
+  TransformerSequence* OwnOf(std::size_t drafter) const {
+    return drafters_[drafter] == nullptr
+               ? nullptr
+               : drafters_[drafter]->traits().sequence;
+  }
 
   TransformerSequence& sequence_;
   const std::vector<std::unique_ptr<TransformerDrafter>> drafters_;

@@ -100,28 +100,26 @@ absl::Status Run(const Options& options) {
   std::map<std::uint32_t, int> rounds;
   std::optional<StepProgress> warming(std::in_place, "warming up cells",
                                       *clock);
-  const absl::Status ran =
-      RunCells({opened.run, opened.experiment.hash, shard, file,
-                [&] { return Stops(stop, ranks.control.get()); },
-                [&](int done, int all) { warming->Show(done, all); }},
-               [&](const records::PromptRecord& record, int done, int all) {
-                 warming.reset();
-                 progress.Add(record, /*fresh=*/true);
-                 rounds[record.cell()] += record.rounds_size();
-                 for (const records::Round& round : record.rounds())
-                   ++on_host[record.cell()]
-                            [static_cast<HostCause>(round.host_cause())];
-                 progress.Show(done, all);
-               });
+  const absl::Status ran = RunCells(
+      {opened.run, opened.experiment.hash, shard, file,
+       [&] { return Stops(stop, ranks.control.get()); },
+       [&](int done, int all) { warming->Show(done, all); }},
+      [&](const records::PromptRecord& record, int done, int all) {
+        warming.reset();
+        progress.Add(record, /*fresh=*/true);
+        rounds[record.cell()] += record.rounds_size();
+        for (const records::Round& round : record.rounds())
+          ++on_host[record.cell()][static_cast<HostCause>(round.host_cause())];
+        progress.Show(done, all);
+      });
   if (ran.ok() || absl::IsCancelled(ran)) progress.Finish();
   if (ran.ok() || absl::IsCancelled(ran))
     BANYAN_RETURN_IF_ERROR(FinishRanks(ranks));
   for (const auto& [cell, counts] : on_host)
     if (const std::string text = HostRoundsText(counts, rounds[cell]);
         !text.empty())
-      std::cerr << "banyan: "
-                << context.cells(static_cast<int>(cell)).name() << ": " << text
-                << "\n";
+      std::cerr << "banyan: " << context.cells(static_cast<int>(cell)).name()
+                << ": " << text << "\n";
   BANYAN_RETURN_IF_ERROR(ran);
   if (!ranks.writes()) return absl::OkStatus();
   BANYAN_ASSIGN_OR_RETURN(RecordSet set, ReadRecordSet({out}, /*mixed=*/false));

@@ -99,7 +99,8 @@ absl::Status CheckOwnModel(const Params& root, const Setting& setting) {
 
 absl::Status CheckPath(const MatrixAxis& axis, const Setting& setting) {
   static constexpr std::array<absl::string_view, 8> kVaries = {
-      "target", "sampling", "limits", "batch", "rounds", "seeds", "models", "methods"};
+      "target", "sampling", "limits", "batch",
+      "rounds", "seeds",    "models", "methods"};
   if (IsPreset(setting.path))
     return setting.value.Error(absl::StrCat(
         "axis ", axis.name, ": a preset cannot vary; name a method for each"));

@@ -258,11 +258,11 @@ class Expander {
     const auto text = [](const Params* section) {
       return section == nullptr ? std::string() : ToYaml(*section);
     };
-    const std::string key = absl::StrCat(
-        cell.seed, "\n", cell.batch, "\n",
-        Name(cell.spec.rounds.value_or(RoundsOn::kAuto)), "\n",
-        text(sections.target), "\n",
-        text(sections.sampling), "\n", text(sections.limits));
+    const std::string key =
+        absl::StrCat(cell.seed, "\n", cell.batch, "\n",
+                     Name(cell.spec.rounds.value_or(RoundsOn::kAuto)), "\n",
+                     text(sections.target), "\n", text(sections.sampling), "\n",
+                     text(sections.limits));
     const auto [at, is_new] =
         baselines_.emplace(key, static_cast<int>(out_.cells.size()));
     if (is_new) {

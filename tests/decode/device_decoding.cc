@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/strip.h"
 #include "core/base/check.h"
 #include "core/base/common.h"
@@ -15,6 +16,7 @@
 #include "drafters/heads/eagle/head.h"
 #include "drafters/heads/medusa/medusa.h"
 #include "drafters/small_models/small_model/small_model.h"
+#include "tests/drafters/asking.h"
 #include "tests/drafters/heads/made_heads.h"
 #include "tests/support/decoding.h"
 #include "tests/support/made/golden_model.h"
@@ -67,6 +69,10 @@ absl::StatusOr<std::unique_ptr<Drafter>> DrafterOf(const Models& models,
     for (TokenId token = 1;
          token < models.target->network().options().used_vocab; token += 2)
       some.push_back(token);
+  if (absl::StrContains(name, "{"))
+    return MustBuild(std::string(name),
+                     {.vocab_size = models.target->vocab_size(),
+                      .sampling = rule.options()});
   if (name == "medusa") {
     std::shared_ptr<const MedusaHeads> heads = models.heads;
     if (!some.empty()) {

@@ -56,7 +56,8 @@ struct Models {
 
 inline constexpr char kTrimmed[] = ", trimmed";
 
-// A drafter beside the first.
+// A drafter beside the first: as DecodedSetting has it, or one of the catalogue
+// with its keys, "copy {}".
 struct DecodedTrunk {
   std::string drafter;
   std::string policy;

@@ -54,10 +54,11 @@ void AddDeviceOptions(Command& command, DeviceChoice& choice) {
 
 void AddRoundsOption(Command& command, std::string& rounds) {
   command
-      .Option("--rounds", &rounds,
-              "Where rounds run: host, step by step; device, each in one go, or "
-              "an error where the device cannot; auto, as is faster. The text "
-              "is the same.")
+      .Option(
+          "--rounds", &rounds,
+          "Where rounds run: host, step by step; device, each in one go, or "
+          "an error where the device cannot; auto, as is faster. The text "
+          "is the same.")
       .OneOf({"auto", "host", "device"});
 }
 

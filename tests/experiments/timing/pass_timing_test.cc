@@ -37,8 +37,7 @@ TEST(TimePasses, GoOnAtTheEndOfTheContextWhereTheDeviceRunsRounds) {
   const SteadyClock clock;
   const int limit = model->context_limit();
   const RoundPlan plan = {.judge = JudgeKind::kGreedy};
-  ASSERT_TRUE(
-      model->NewDeviceRound(*model->NewSession(), plan, {}).ok());
+  ASSERT_TRUE(model->NewDeviceRound(*model->NewSession(), plan, {}).ok());
   const auto timings = TimePasses(
       *model, *backend,
       {.batches = {1, 5}, .contexts = {3, limit - 12, limit - 5}, .rounds = 4},
