@@ -10,6 +10,7 @@
 #include "core/base/draw_math.h"
 #include "core/round/book.h"
 #include "core/round/layout.h"
+#include "core/round/truncate.h"
 #include "core/round/workers.h"
 
 namespace banyan {
@@ -107,7 +108,10 @@ class LawStep {
       const double sum = w_.Sum(at);
       for (int i = w_.index(); i < vocab; i += w_.count())
         data_.laws.Write(first + i, at(i) / sum);
-      if (rule_.truncates()) Truncate(row, first);
+      if (rule_.truncates())
+        Truncation(w_, vocab, data_.laws, first, data_.order,
+                   row * TruncationRoom(vocab), rule_)
+            .Run();
     }
     const double total = w_.Sum(at);
     Fail(law, kNoError, 0, 0);
@@ -137,73 +141,6 @@ class LawStep {
     round_.Set(book::kLawError, law, kind);
     round_.Set(book::kLawToken, law, token);
     round_.Set(book::kLawBits, law, std::bit_cast<std::int32_t>(logit));
-  }
-
-  // Orders by falling mass, ties by rising token; numbers past the vocabulary
-  // come last.
-  BANYAN_STEP bool Before(std::int64_t first, int a, int b) const {
-    const int vocab = round_.of.vocab;
-    if (a >= vocab || b >= vocab) return a < b;
-    const double of_a = data_.laws.Read(first + a);
-    const double of_b = data_.laws.Read(first + b);
-    return of_a != of_b ? of_a > of_b : a < b;
-  }
-
-  // What top_k, top_p and min_p leave.
-  BANYAN_STEP void Truncate(int row, std::int64_t first) const {
-    const int vocab = round_.of.vocab;
-    int padded = 1;
-    while (padded < vocab) padded *= 2;
-    const std::int64_t start = std::int64_t{row} * padded;
-    const auto mass_at = [&](int rank) {
-      return data_.laws.Read(first + data_.order.Read(start + rank));
-    };
-    const double all =
-        w_.Sum([&](int i) { return data_.laws.Read(first + i); });
-    for (int i = w_.index(); i < padded; i += w_.count())
-      data_.order.Write(start + i, i);
-    for (int size = 2; size <= padded; size *= 2) {  // a bitonic sort
-      for (int apart = size / 2; apart > 0; apart /= 2) {
-        w_.Sync();
-        for (int i = w_.index(); i < padded / 2; i += w_.count()) {
-          const int low = i / apart * apart * 2 + i % apart;
-          const int high = low + apart;
-          const int a = data_.order.Read(start + low);
-          const int b = data_.order.Read(start + high);
-          const bool falls = (low & size) == 0;
-          if (Before(first, b, a) == falls) {
-            data_.order.Write(start + low, b);
-            data_.order.Write(start + high, a);
-          }
-        }
-      }
-    }
-    w_.Sync();
-    int kept = 0;
-    double sum = 0;
-    if (w_.index() == 0) {
-      int count = vocab;
-      double total = all;
-      if (rule_.top_k > 0) {
-        count = rule_.top_k < vocab ? rule_.top_k : vocab;
-        total = 0;
-        for (int i = 0; i < count; ++i) total += mass_at(i);
-      }
-      const double floor = rule_.min_p * mass_at(0);
-      while (kept < count) {
-        const double mass = mass_at(kept);
-        if (!(mass > 0) || mass < floor) break;
-        ++kept;
-        sum += mass;
-        if (rule_.top_p < 1 && sum >= rule_.top_p * total) break;
-      }
-    }
-    kept = static_cast<int>(w_.Tell(kept));
-    sum = w_.Tell(sum);
-    for (int i = w_.index(); i < vocab; i += w_.count()) {
-      const std::int64_t place = first + data_.order.Read(start + i);
-      data_.laws.Write(place, i < kept ? data_.laws.Read(place) / sum : 0.0);
-    }
   }
 
   const Workers& w_;

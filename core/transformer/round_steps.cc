@@ -1,7 +1,6 @@
 #include "core/transformer/round_steps.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <set>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "core/prob/sampling_rule.h"
 #include "core/round/law_step.h"
 #include "core/round/layout.h"
+#include "core/round/truncate.h"
 
 namespace banyan {
 namespace {
@@ -88,10 +88,10 @@ absl::Status RoundSteps::Allocate() {
   if (penalises)
     BANYAN_RETURN_IF_ERROR(room(Index(at.vocab) * sizeof(int), memory_.seen));
   if (truncates)
-    BANYAN_RETURN_IF_ERROR(room(Index(std::max(at.rows, laid_out_.widest())) *
-                                    std::bit_ceil(Index(at.vocab)) *
-                                    sizeof(int),
-                                memory_.order));
+    BANYAN_RETURN_IF_ERROR(room(
+        Index(std::max(at.rows, laid_out_.widest())) *
+            static_cast<std::size_t>(TruncationRoom(at.vocab)) * sizeof(int),
+        memory_.order));
   BANYAN_RETURN_IF_ERROR(
       put(Banned(plan.target_rule, at.vocab), banned_target_));
   banned_.resize(plan.drafters.size());

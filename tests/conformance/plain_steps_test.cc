@@ -32,6 +32,7 @@
 #include "core/round/layout.h"
 #include "core/round/merge_step.h"
 #include "core/round/plan.h"
+#include "core/round/truncate.h"
 #include "core/round/workers.h"
 #include "tests/conformance/pairing.h"
 #include "tests/support/dice.h"
@@ -129,7 +130,7 @@ class SteppedText {
         draft_laws_(Rows(at().laws)),
         target_laws_(Rows(at().rows)),
         residual_(Rows(1)),
-        order_(static_cast<std::size_t>(at().rows * 64)),
+        order_(static_cast<std::size_t>(at().rows * TruncationRoom(kVocab))),
         round_{at(),
                All<std::int32_t>(integers_),
                All<double>(doubles_),

@@ -1,5 +1,7 @@
 #include "tests/decode/device_decoding.h"
 
+#include <gtest/gtest.h>
+
 #include <utility>
 #include <vector>
 
@@ -133,6 +135,23 @@ Rounds RoundsOf(Decoder& decoder, const Prompt& prompt, int tokens,
     run.rounds.push_back(*std::move(record));
   }
   return run;
+}
+
+Rounds OwnRoundsOf(Decoder& decoder, std::size_t number, int tokens) {
+  const bool whole = number % 3 == 0;
+  if (whole) decoder.KeepFacts();
+  const Prompt prompt = {
+      .id = static_cast<std::uint32_t>(number),
+      .tokens = {1, static_cast<TokenId>(10 + number % 50), 5}};
+  SeededSource seeded(number);
+  decoder.method().rounds = RoundsOn::kDevice;
+  Rounds device = RoundsOf(decoder, prompt, tokens, seeded);
+  decoder.method().rounds = RoundsOn::kHost;
+  const Rounds host = RoundsOf(decoder, prompt, tokens, seeded);
+  ExpectSameRounds(device, host, whole);
+  EXPECT_EQ(host.on_device, 0);
+  EXPECT_EQ(device.on_device, static_cast<int>(device.rounds.size()));
+  return device;
 }
 
 }  // namespace banyan

@@ -2,6 +2,7 @@
 #ifndef BANYAN_TESTS_DECODE_DEVICE_DECODING_H_
 #define BANYAN_TESTS_DECODE_DEVICE_DECODING_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -83,6 +84,11 @@ absl::StatusOr<Decoder> DecoderOf(const Models& models,
 // All rounds of a prompt.
 Rounds RoundsOf(Decoder& decoder, const Prompt& prompt, int tokens,
                 RandomSource& random);
+
+// The rounds of case `number`, which makes prompt and seed, on the device. They
+// are expected to be the host's, for every third case their whole proposals
+// too.
+Rounds OwnRoundsOf(Decoder& decoder, std::size_t number, int tokens);
 
 }  // namespace banyan
 

@@ -107,19 +107,7 @@ TEST_P(SeveralDrafters, AreTheHostsToTheLastBit) {
           continue;
         }
         ASSERT_TRUE(decoder.ok()) << decoder.status();
-        const bool whole = number % 3 == 0;
-        if (whole) decoder->KeepFacts();
-        const Prompt prompt = {
-            .id = static_cast<std::uint32_t>(number),
-            .tokens = {1, static_cast<TokenId>(10 + number % 50), 5}};
-        SeededSource seeded(number);
-        const int tokens = emulated ? 12 : 28;
-        decoder->method().rounds = RoundsOn::kDevice;
-        const Rounds device = RoundsOf(*decoder, prompt, tokens, seeded);
-        decoder->StayOnHost();
-        ExpectSameRounds(device, RoundsOf(*decoder, prompt, tokens, seeded),
-                         whole);
-        EXPECT_EQ(device.on_device, static_cast<int>(device.rounds.size()));
+        const Rounds device = OwnRoundsOf(*decoder, number, emulated ? 12 : 28);
         for (const RoundRecord& round : device.rounds) {
           accepted += static_cast<int>(round.verdict.path.size());
           for (const Node& node : round.tree.nodes())

@@ -15,6 +15,8 @@
 #include "core/base/common.h"
 #include "core/base/params.h"
 #include "core/prob/sampling_rule.h"
+#include "decode/host_cause.h"
+#include "decode/method.h"
 #include "decode/sequence.h"
 #include "experiments/loading/method_file.h"
 #include "experiments/plan/params_edit.h"
@@ -299,6 +301,36 @@ TEST_P(ShippedOnHost, LeavesGreedyTextAsItIs) {
   EXPECT_GT(bench.accepted, 0U);
   ExpectCounts(tally, 1);
 }
+
+// Presets whose rounds a device runs, every one: on this processor many, in the
+// emulated GPU's kernels a few.
+class OwnRounds : public testing::TestWithParam<std::string> {};
+
+TEST_P(OwnRounds, AreTheHosts) {
+  for (const bool emulated : {false, true}) {
+    if (emulated && LeftOutOnHost("shipped")) continue;
+    PresetBench bench(BackendOf(emulated ? "emulated_gpu" : "cpu"),
+                      kShippedTarget, PromptsFor(GetParam(), emulated ? 1 : 4),
+                      emulated ? 6 : 60);
+    for (const char* temperature : {"0", "1"}) {
+      const LoadedMethod method =
+          bench.Open(Preset(GetParam()), "auto", temperature);
+      for (const Prompt& prompt : bench.prompts()) {
+        method.decoder->method().rounds = RoundsOn::kDevice;
+        const std::string own = bench.Trace(*method.decoder, prompt);
+        method.decoder->method().rounds = RoundsOn::kHost;
+        EXPECT_EQ(own, bench.Trace(*method.decoder, prompt))
+            << temperature << ", prompt " << prompt.id;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Some, OwnRounds,
+                         testing::Values("specinfer_2", "merged_heads",
+                                         "eagle_merged", "copy", "suffix",
+                                         "ngram", "eagle2", "medusa"),
+                         [](const auto& row) { return row.param; });
 
 INSTANTIATE_TEST_SUITE_P(Some, ShippedOnHost,
                          testing::Values("medusa", "sequoia", "specinfer_1",
