@@ -27,8 +27,8 @@ BANYAN_STEP std::int64_t TruncationRoom(int vocab) {
 template <typename Workers, typename Laws, typename Integers, typename Rule>
 class Truncation {
  public:
-  // The row begins at `first` of the laws; from `start` on there is room for
-  // TruncationRoom(vocab) integers in `order`.
+  // The row begins at number `first` of the masses; from `start` on there is
+  // room for TruncationRoom(vocab) integers in `order`.
   BANYAN_STEP Truncation(const Workers& workers, int vocab, const Laws& laws,
                          std::int64_t first, const Integers& order,
                          std::int64_t start, const Rule& rule)
