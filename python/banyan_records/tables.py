@@ -162,7 +162,7 @@ ROUNDS = (
     Column("device_ns", INT, "ns", "A round that the device ran alone: all but "
            "commit_ns."),
     Column("host_cause", STR, "", "Why the host ran a round that the device might "
-           "have run alone (docs/devices.md).", missing=True),
+           "have run alone (docs/devices.md), or none."),
 )
 NODES = (
     Column("round", INT, "", "The round's number, from 0."),
@@ -190,7 +190,8 @@ TAKEN = {column.name for column in OF_CELL + OF_PROMPT + PROMPTS + ROUNDS + NODE
 
 _STOPS = {value: name.lower() for name, value in record_pb2.Stop.items()}
 _KINDS = {value: name.lower() for name, value in record_pb2.DrawKind.items()}
-_HOST_CAUSES = {value: name.lower() for name, value in record_pb2.HostCause.items()}
+_HOST_CAUSES = {value: name.lower() if value else "none"
+                for name, value in record_pb2.HostCause.items()}
 
 
 class _Axes:
@@ -258,7 +259,7 @@ def rounds_table(run):
                    _STOPS[made.stop], rounds.sequences(made), rounds.pass_tokens(made),
                    sum(made.draft_ns), made.derive_ns, made.target_ns, made.verify_ns,
                    made.commit_ns, made.device_ns,
-                   _HOST_CAUSES[made.host_cause] if made.host_cause else None)
+                   _HOST_CAUSES[made.host_cause])
 
     return _table(run, ROUNDS, rows)
 
