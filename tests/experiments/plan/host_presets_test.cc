@@ -310,8 +310,8 @@ TEST_P(OwnRounds, AreTheHosts) {
   for (const bool emulated : {false, true}) {
     if (emulated && LeftOutOnHost("shipped")) continue;
     PresetBench bench(BackendOf(emulated ? "emulated_gpu" : "cpu"),
-                      kShippedTarget, PromptsFor(GetParam(), emulated ? 1 : 4),
-                      emulated ? 6 : 60);
+                      kShippedTarget, PromptsFor(GetParam(), emulated ? 1 : 2),
+                      emulated ? 3 : 60);
     for (const char* temperature : {"0", "1"}) {
       const LoadedMethod method =
           bench.Open(Preset(GetParam()), "auto", temperature);
