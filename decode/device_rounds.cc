@@ -141,7 +141,7 @@ std::optional<UploadedTree> ToUpload(const TrunkTree& tree, int vocab_size) {
         out.nodes.end(),
         {node.token, node.parent, node.depth, static_cast<int>(out.q.size()),
          list == nullptr ? 0 : static_cast<int>(list->draws.size()),
-         judged_by_rows ? static_cast<int>(out.laws.size()) : -1});
+         judged_by_rows ? static_cast<int>(out.distributions.size()) : -1});
     if (list == nullptr) continue;
     for (const Draw& draw : list->draws) {
       if (draw.dropped()) return std::nullopt;
@@ -157,8 +157,8 @@ std::optional<UploadedTree> ToUpload(const TrunkTree& tree, int vocab_size) {
       if (draw.proposal.masses().data() != first.masses().data() &&
           list->draw_kind == DrawKind::kWithoutReplacement)
         return std::nullopt;
-    std::vector<double>& row =
-        out.laws.emplace_back(static_cast<std::size_t>(vocab_size), 0.0);
+    std::vector<double>& row = out.distributions.emplace_back(
+        static_cast<std::size_t>(vocab_size), 0.0);
     for (std::size_t k = 0; k < first.masses().size(); ++k)
       row[static_cast<std::size_t>(first.TokenAt(static_cast<int>(k)))] =
           first.masses()[k];
@@ -196,8 +196,8 @@ absl::StatusOr<HostCause> Upload(const Method& method, Sequence& sequence,
 
 // Returns the distribution that a node's draws were made from, given its masses
 // over the whole vocabulary.
-Distribution LawOf(std::vector<double> masses, const SamplingRule& rule,
-                   DrawKind draw_kind) {
+Distribution DistributionOf(std::vector<double> masses,
+                            const SamplingRule& rule, DrawKind draw_kind) {
   Distribution proposal;
   if (rule.leaves_out()) {
     const int size = static_cast<int>(masses.size());
@@ -264,8 +264,8 @@ absl::StatusOr<DraftTree> TreeOf(const Method& method, Sequence& sequence,
       } else if (sequence.keep_facts) {
         BANYAN_ASSIGN_OR_RETURN(std::vector<double> masses,
                                 side.rounds->Proposal(draw.drafter, draw.node));
-        remaining =
-            LawOf(std::move(masses), side.draft_rules[trunk], draw_kind);
+        remaining = DistributionOf(std::move(masses), side.draft_rules[trunk],
+                                   draw_kind);
         node.lists.back().proposal.q = remaining;
       }
     }

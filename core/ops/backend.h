@@ -43,8 +43,8 @@ class Gauge {
 // Whether a device runs rounds without the host (Backend::RunStep).
 enum class OwnRounds { kNone, kWhenAsked, kByDefault };
 
-using RoundStep = std::variant<SelectArgs, MergeArgs, RowLawsArgs, DrawArgs,
-                               JudgeArgs, KeepArgs>;
+using RoundStep = std::variant<SelectArgs, MergeArgs, DistributionArgs,
+                               DrawArgs, JudgeArgs, KeepArgs>;
 
 // What a backend is, for records.
 struct BackendFacts {

@@ -9,7 +9,7 @@
 #include "absl/types/span.h"
 #include "core/device/buffer.h"
 #include "core/ops/op_args.h"
-#include "core/round/law_step.h"
+#include "core/round/distribution_step.h"
 #include "core/round/layout.h"
 
 namespace banyan {
@@ -18,10 +18,10 @@ namespace banyan {
 struct RoundMemory {
   RoundLayout layout;
   std::uint64_t seed = 0;
-  Buffer* book = nullptr;         // doubles, then integers
-  Buffer* draft_laws = nullptr;   // rows of doubles, one a token
-  Buffer* target_laws = nullptr;  // the same
-  Buffer* residual = nullptr;     // one row
+  Buffer* book = nullptr;                  // doubles, then integers
+  Buffer* draft_distributions = nullptr;   // rows of doubles, one a token
+  Buffer* target_distributions = nullptr;  // the same
+  Buffer* residual = nullptr;              // one row
   Buffer* seen = nullptr;   // integers: how often a token stands in the text
   Buffer* order = nullptr;  // integers, where rules leave tokens out
 
@@ -45,18 +45,18 @@ struct SelectArgs {
 // Makes one tree of all drafters'.
 struct MergeArgs {};
 // Makes the distributions of rows of logits.
-struct RowLawsArgs {
-  LawRule rule;
+struct DistributionArgs {
+  DistributionRule rule;
   Buffer* banned = nullptr;   // tokens, each once
   Buffer* columns = nullptr;  // by token: its logit's, -1 if none
   Tensor logits;
-  LawPlace place;
+  DistributionPlace place;
 };
 // Draws at the nodes of a level, of which there are at most `width`.
 struct DrawArgs {
   int drafter = 0;
   int width = 0;
-  int first_law = 0;
+  int first_distribution = 0;
 };
 // Judges the merged tree, and notes what is kept.
 struct JudgeArgs {};

@@ -48,7 +48,7 @@ class SelectStep {
       const int node = of_.first_node + i;
       const int first = 2 + i * kUpNodeNumbers;
       const int parent = Up(first + kUpParent);
-      const int law = Up(first + kUpLaw);
+      const int distribution = Up(first + kUpDistribution);
       round_.Set(book::kToken, node, Up(first + kUpToken));
       round_.Set(book::kParent, node,
                  parent < 0 ? -1 : of_.first_node + parent);
@@ -57,8 +57,11 @@ class SelectStep {
                  of_.first_draw + Up(first + kUpFirstDraw));
       round_.Set(book::kDrawCount, node, Up(first + kUpDrawCount));
       round_.Set(book::kDraftRow, node, -1);
-      round_.Set(book::kLawRow, node, law < 0 ? -1 : of_.first_law + law);
-      if (law >= 0) round_.Set(book::kLawError, of_.first_law + law, kNoError);
+      round_.Set(book::kDistributionRow, node,
+                 distribution < 0 ? -1 : of_.first_distribution + distribution);
+      if (distribution >= 0)
+        round_.Set(book::kDistributionError,
+                   of_.first_distribution + distribution, kNoError);
     }
     for (int i = w_.index(); i < draws; i += w_.count()) {
       const int draw = of_.first_draw + i;
@@ -104,7 +107,7 @@ class SelectStep {
     round_.Set(book::kFirstDraw, node, 0);
     round_.Set(book::kDrawCount, node, 0);
     round_.Set(book::kDraftRow, node, -1);
-    round_.Set(book::kLawRow, node, -1);
+    round_.Set(book::kDistributionRow, node, -1);
     round_.SetNumber(book::kPathMass, node, path_mass);
   }
 
@@ -286,10 +289,10 @@ class SelectStep {
 };
 
 // A distribution's row without the first `taken` draws from `draws` on.
-template <typename Book, typename Laws>
-struct LeftOfLaw {
+template <typename Book, typename Distributions>
+struct LeftOfDistribution {
   const Book& round;
-  const Laws& laws;
+  const Distributions& distributions;
   std::int64_t first;  // of the row
   int draws;
   int taken;
@@ -297,36 +300,40 @@ struct LeftOfLaw {
   BANYAN_STEP double operator()(int token) const {
     for (int k = 0; k < taken; ++k)
       if (round.Get(book::kDrawToken, draws + k) == token) return 0.0;
-    return laws.Read(first + token);
+    return distributions.Read(first + token);
   }
 };
 
-// The draws at the `number`th node of a level, one after another. `first_law`:
-// the level's first distribution.
-template <typename Workers, typename Book, typename Laws>
-BANYAN_STEP void DrawStep(const Workers& w, const Book& round, const Laws& laws,
-                          int drafter, int number, int first_law) {
+// The draws at the `number`th node of a level, one after another.
+// `first_distribution`: the level's first distribution.
+template <typename Workers, typename Book, typename Distributions>
+BANYAN_STEP void DrawStep(const Workers& w, const Book& round,
+                          const Distributions& distributions, int drafter,
+                          int number, int first_distribution) {
   const DrafterLayout& of = round.of.drafters[drafter];
   if (number >= round.Get(book::kWantedCount, drafter)) return;
   const int node = round.Get(book::kWanted, of.first_node + number);
-  const int law = first_law + (of.law_by_depth ? 0 : number);
-  const std::int64_t first = std::int64_t{law} * round.of.vocab;
+  const int distribution = first_distribution + (of.by_depth ? 0 : number);
+  const std::int64_t first = std::int64_t{distribution} * round.of.vocab;
   const int draws = round.Get(book::kFirstDraw, node);
   const int count = round.Get(book::kDrawCount, node);
   // Shared draws are those of the level's first node.
   const int key =
       (of.share_draws ? round.Get(book::kWanted, of.first_node) : node) -
       of.first_node;
-  if (w.index() == 0) round.Set(book::kLawRow, node, law);
+  if (w.index() == 0) round.Set(book::kDistributionRow, node, distribution);
   LawScale counts;
-  const bool failed = round.Get(book::kLawError, law) != kNoError;
+  const bool failed =
+      round.Get(book::kDistributionError, distribution) != kNoError;
   if (!failed)
-    counts.row_total = counts.summed = round.Number(book::kLawTotal, law);
+    counts.row_total = counts.summed =
+        round.Number(book::kDistributionTotal, distribution);
   const bool ranked = of.draw_kind == DrawKind::kDeterministic;
   if (!counts.empty() && (!ranked || counts.total() > 1)) counts.Normalize();
   const double proposal_scale = counts.scale;
 
-  LeftOfLaw<Book, Laws> left = {round, laws, first, draws, 0};
+  LeftOfDistribution<Book, Distributions> left = {round, distributions, first,
+                                                  draws, 0};
   double total = 0;
   Largest largest;
   if (!failed) {
@@ -340,7 +347,7 @@ BANYAN_STEP void DrawStep(const Workers& w, const Book& round, const Laws& laws,
         ranked ? largest.place
                : round.chance.Draw(round, w, left, total, Purpose::kDraft, key,
                                    made, drafter);
-    const double number_there = laws.Read(first + token);
+    const double number_there = distributions.Read(first + token);
     if (w.index() == 0) {
       round.Set(book::kDrawNode, draw, node);
       round.Set(book::kDrawToken, draw, token);

@@ -10,16 +10,16 @@
 namespace banyan {
 
 // What Residual does (core/prob/residual.h), of a target's row.
-template <typename Workers, typename Laws, typename Own>
+template <typename Workers, typename Distributions, typename Own>
 class LeftOfTarget {
  public:
   BANYAN_STEP LeftOfTarget(const Workers& workers, const RoundLayout& of,
-                           const Laws& laws, std::int64_t first, double total,
-                           const Own& own)
+                           const Distributions& distributions,
+                           std::int64_t first, double total, const Own& own)
       : w_(workers),
         vocab_(of.vocab),
         dense_(of.dense_target),
-        laws_(laws),
+        distributions_(distributions),
         first_(first),
         own_(own) {
     counts_.scale = 1 / total;
@@ -75,7 +75,7 @@ class LeftOfTarget {
                     false);
   }
   BANYAN_STEP double Number(int token) const {
-    return owned_ ? own_.Read(token) : laws_.Read(first_ + token);
+    return owned_ ? own_.Read(token) : distributions_.Read(first_ + token);
   }
 
  private:
@@ -84,17 +84,17 @@ class LeftOfTarget {
   const Workers& w_;
   const int vocab_;
   const bool dense_;
-  const Laws& laws_;
+  const Distributions& distributions_;
   const std::int64_t first_;
   const Own& own_;
   bool owned_ = false;
   ResidualScale counts_;
 };
 
-template <typename Laws, typename Own, typename Seen>
+template <typename Distributions, typename Own, typename Seen>
 struct JudgeData {
-  Laws draft_laws;
-  Laws target_laws;
+  Distributions draft_distributions;
+  Distributions target_distributions;
   Own residual;  // a row
   Seen seen;     // by token: how often it stands in the text; or none
 };
@@ -111,8 +111,9 @@ class JudgeStep {
     int row = 0;
     int size = 0;
     while (true) {
-      const int law = round_.of.laws + row;
-      if (round_.Get(book::kLawError, law) != kNoError) return Fail(law, -1);
+      const int distribution = round_.of.distributions + row;
+      if (round_.Get(book::kDistributionError, distribution) != kNoError)
+        return Fail(distribution, -1);
       int next = -1;
       const int child = Step(row, next);
       if (child < 0) {
@@ -134,9 +135,11 @@ class JudgeStep {
     for (int drafter = 0; drafter < of.count; ++drafter) {
       const int end = round_.Get(book::kNodesEnd, drafter);
       for (int node = of.drafters[drafter].first_node; node < end; ++node) {
-        const int law = round_.Get(book::kLawRow, node);
-        if (law < 0 || round_.Get(book::kLawError, law) == kNoError) continue;
-        Fail(law, drafter);
+        const int distribution = round_.Get(book::kDistributionRow, node);
+        if (distribution < 0 ||
+            round_.Get(book::kDistributionError, distribution) == kNoError)
+          continue;
+        Fail(distribution, drafter);
         return true;
       }
     }
@@ -144,13 +147,16 @@ class JudgeStep {
   }
 
   // A round that fails changes nothing.
-  BANYAN_STEP void Fail(int law, int drafter) const {
+  BANYAN_STEP void Fail(int distribution, int drafter) const {
     w_.Sync();
     if (w_.index() != 0) return;
     const RoundLayout& of = round_.of;
-    round_.Set(book::kErrorKind, round_.Get(book::kLawError, law));
-    round_.Set(book::kErrorText, round_.Get(book::kLawToken, law));
-    round_.Set(book::kErrorBits, round_.Get(book::kLawBits, law));
+    round_.Set(book::kErrorKind,
+               round_.Get(book::kDistributionError, distribution));
+    round_.Set(book::kErrorText,
+               round_.Get(book::kDistributionToken, distribution));
+    round_.Set(book::kErrorBits,
+               round_.Get(book::kDistributionBits, distribution));
     round_.Set(book::kErrorDrafter, drafter);
     round_.Set(book::kPathSize, 0);
     for (int i = 0; i <= of.levels; ++i) round_.Set(book::kKeptRows, i, -1);
@@ -175,15 +181,16 @@ class JudgeStep {
     const RoundLayout& of = round_.of;
     const std::int64_t first = std::int64_t{row} * of.vocab;
     if (of.judge == JudgeKind::kGreedy || of.judge == JudgeKind::kMatch) {
-      const auto law = [&](int token) {
-        return data_.target_laws.Read(first + token);
+      const auto distribution = [&](int token) {
+        return data_.target_distributions.Read(first + token);
       };
-      next = of.judge == JudgeKind::kGreedy ? w_.Best(law).place
-                                            : DrawNext(law, row);
+      next = of.judge == JudgeKind::kGreedy ? w_.Best(distribution).place
+                                            : DrawNext(distribution, row);
       return Child(row, next);
     }
-    Left left(w_, of, data_.target_laws, first,
-              round_.Number(book::kLawTotal, of.laws + row), data_.residual);
+    Left left(w_, of, data_.target_distributions, first,
+              round_.Number(book::kDistributionTotal, of.distributions + row),
+              data_.residual);
     const int child = of.judge == JudgeKind::kPointMass
                           ? JudgeChildren(row, left)
                           : JudgeDraws(row, left);
@@ -191,7 +198,7 @@ class JudgeStep {
       next = DrawNext([&](int token) { return left.Number(token); }, row);
     return child;
   }
-  using Left = LeftOfTarget<Workers, decltype(Data::target_laws),
+  using Left = LeftOfTarget<Workers, decltype(Data::target_distributions),
                             decltype(Data::residual)>;
 
   BANYAN_STEP int FirstChild(int row) const {
@@ -246,10 +253,11 @@ class JudgeStep {
       // Earlier draws are out of q, but nothing is left of them to take.
       const double scale = round_.Number(book::kDrawScale, draw);
       const std::int64_t first =
-          std::int64_t{round_.Get(book::kLawRow, node)} * round_.of.vocab;
+          std::int64_t{round_.Get(book::kDistributionRow, node)} *
+          round_.of.vocab;
       sum = left.Subtract(
           [&](int other) {
-            return scale * data_.draft_laws.Read(first + other);
+            return scale * data_.draft_distributions.Read(first + other);
           },
           of.shape == ShapeKind::kUploaded
               ? round_.Get(book::kDrawDense, draw) != 0

@@ -40,7 +40,7 @@ LaidOut::LaidOut(RoundPlan plan) : plan_(std::move(plan)) {
   for (const RoundDrafter& drafter : plan_.drafters) {
     DrafterLayout& of = layout_.drafters[layout_.count++];
     of.draw_kind = drafter.draw_kind;
-    of.law_by_depth = drafter.law_by_depth;
+    of.by_depth = drafter.by_depth;
     of.rereads = drafter.rereads;
     of.dense = !drafter.rule.leaves_out();
     ReadShape(drafter, of);
@@ -110,15 +110,17 @@ void LaidOut::LayOut() {
   for (int i = 0; i < all.count; ++i) {
     DrafterLayout& of = all.drafters[i];
     const bool uploaded = of.shape == ShapeKind::kUploaded;
-    of.has_rows = !of.law_by_depth && of.levels > 0 && !uploaded;
+    of.has_rows = !of.by_depth && of.levels > 0 && !uploaded;
     // What a round left to be read again, or what only others drafted.
     of.unread = of.rereads || all.count > 1 ? all.levels : 1;
     if (!uploaded) of.nodes = of.draws + 1;
     of.first_node = std::exchange(all.nodes, all.nodes + of.nodes);
     of.first_draw = std::exchange(all.draws, all.draws + of.draws);
-    of.first_law = all.laws;
-    of.laws = uploaded ? of.nodes : LawsBefore(i, of.levels) - of.first_law;
-    all.laws += of.laws;
+    of.first_distribution = all.distributions;
+    of.distributions =
+        uploaded ? of.nodes
+                 : DistributionsBefore(i, of.levels) - of.first_distribution;
+    all.distributions += of.distributions;
     of.slots = of.has_rows ? RowsBefore(i, of.levels) : 1;
     of.first_slot = std::exchange(slots, slots + of.slots);
     of.words = (of.slots + 31) / 32;
@@ -145,8 +147,8 @@ void LaidOut::LayOut() {
         return all.nodes;
       case Per::kDraw:
         return all.draws;
-      case Per::kLaw:
-        return all.laws + all.rows;
+      case Per::kDistribution:
+        return all.distributions + all.rows;
       case Per::kRow:
         return all.rows;
       case Per::kOwn:
@@ -195,12 +197,12 @@ int LaidOut::RowsBefore(int drafter, int level) const {
   return rows;
 }
 
-int LaidOut::LawsBefore(int drafter, int level) const {
+int LaidOut::DistributionsBefore(int drafter, int level) const {
   const DrafterLayout& of = layout_.drafters[drafter];
-  if (of.law_by_depth) return of.first_law + level;
-  int laws = of.first_law;
-  for (int i = 0; i < level; ++i) laws += widths(drafter)[Index(i)];
-  return laws;
+  if (of.by_depth) return of.first_distribution + level;
+  int distributions = of.first_distribution;
+  for (int i = 0; i < level; ++i) distributions += widths(drafter)[Index(i)];
+  return distributions;
 }
 
 // Tokens that a drafter has not read, the root aside.

@@ -28,7 +28,7 @@ class LaidOut {
   int widest() const;
   // A drafter's rows, and distributions of all, before those of a level.
   int RowsBefore(int drafter, int level) const;
-  int LawsBefore(int drafter, int level) const;
+  int DistributionsBefore(int drafter, int level) const;
 
   // The integers from kPlaceFirst on, which no round changes.
   const std::vector<int>& fixed() const { return fixed_; }

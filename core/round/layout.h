@@ -16,9 +16,9 @@ enum RoundError { kNoError, kNoNumber, kNoTokenLeft };
 enum class Per {
   kRound,
   kDrafter,
-  kNode,    // of every drafter's tree, one drafter's after another's
-  kDraw,    // likewise
-  kLaw,     // a distribution: the drafters', then the target's
+  kNode,          // of every drafter's tree, one drafter's after another's
+  kDraw,          // likewise
+  kDistribution,  // a distribution: the drafters', then the target's
   kRow,     // of the target's pass: a node of the merged tree, depth first
   kOwn,     // of a row and a drafter
   kLevel,   // of the deepest tree, and one
@@ -63,8 +63,8 @@ enum class Per {
   LIST(kClosed, kNode)                                                        \
   LIST(kFirstDraw, kNode)                                                     \
   LIST(kDrawCount, kNode)                                                     \
-  LIST(kDraftRow, kNode) /* in its drafter's passes; -1: none */              \
-  LIST(kLawRow, kNode)   /* what was proposed after it; -1: nothing */        \
+  LIST(kDraftRow, kNode)        /* in its drafter's passes; -1: none */       \
+  LIST(kDistributionRow, kNode) /* what was proposed after it; -1: nothing */ \
   LIST(kKept, kNode)                                                          \
   LIST(kSame, kNode) /* the first node with its path, of all drafters' */     \
   LIST(kRow, kNode)  /* of the target's pass; -1: not kept */                 \
@@ -81,10 +81,10 @@ enum class Per {
   LIST(kDrawFirst, kDraw) /* the first of the same token at the node */       \
   LIST(kPath, kRow)                                                           \
   LIST(kRowNode, kRow)                                                        \
-  LIST(kOwnNode, kOwn)  /* the drafter's node there; -1: none */              \
-  LIST(kLawError, kLaw) /* RoundError */                                      \
-  LIST(kLawToken, kLaw) /* whose logit it is */                               \
-  LIST(kLawBits, kLaw)                                                        \
+  LIST(kOwnNode, kOwn) /* the drafter's node there; -1: none */               \
+  LIST(kDistributionError, kDistribution) /* RoundError */                    \
+  LIST(kDistributionToken, kDistribution) /* whose logit it is */             \
+  LIST(kDistributionBits, kDistribution)                                      \
   /* Up to here a round is read back. */                                      \
   LIST(kWanted, kNode) /* of the newest level, from its first node on */      \
   LIST(kUploadedTree, kUploaded) /* UploadedNode */                           \
@@ -109,7 +109,7 @@ enum class Per {
   LIST(kDrawScale, kDraw)                              \
   LIST(kDrawMass, kDraw) /* in the proposal */         \
   LIST(kDrawQ, kDraw)    /* in what it is judged by */ \
-  LIST(kLawTotal, kLaw)
+  LIST(kDistributionTotal, kDistribution)
 
 namespace book {
 #define BANYAN_NAME(name, per) name,
@@ -128,7 +128,7 @@ enum UploadedNode {
   kUpDepth,
   kUpFirstDraw,
   kUpDrawCount,
-  kUpLaw,  // -1: none was needed
+  kUpDistribution,  // -1: none was needed
   kUpNodeNumbers,
 };
 enum UploadedDraw {
@@ -144,7 +144,7 @@ struct DrafterLayout {
   ShapeKind shape = ShapeKind::kFixed;
   DrawKind draw_kind = DrawKind::kIndependent;
   bool share_draws = false;
-  bool law_by_depth = false;
+  bool by_depth = false;
   bool has_rows = false;  // passes of its own
   bool rereads = false;
   bool dense = false;  // its distributions leave no token out
@@ -153,7 +153,7 @@ struct DrafterLayout {
   int total = 0;  // nodes that re-ranking keeps
   int first_node = 0, nodes = 0;
   int first_draw = 0, draws = 0;
-  int first_law = 0, laws = 0;
+  int first_distribution = 0, distributions = 0;
   int first_slot = 0, slots = 0;
   int words = 0;  // of a slot in kDraftVisible
   int first_word = 0;
@@ -170,9 +170,9 @@ struct RoundLayout {
   DrafterLayout drafters[kMostRoundDrafters];
   int levels = 0;  // of the deepest
   int nodes = 0, draws = 0;
-  int rows = 0;   // of the target's pass, at most
-  int laws = 0;   // of drafters
-  int words = 0;  // of a row in kTargetVisible
+  int rows = 0;           // of the target's pass, at most
+  int distributions = 0;  // of drafters
+  int words = 0;          // of a row in kTargetVisible
   int ends = 0;
   int integer_at[book::kIntegerLists];
   int double_at[book::kDoubleLists];

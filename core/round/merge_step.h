@@ -52,7 +52,7 @@ class MergeStep {
       round_.Set(book::kToken, 0, round_.Get(book::kRoot));
       round_.Set(book::kParent, 0, -1);
       round_.Set(book::kDepth, 0, 0);
-      round_.Set(book::kLawRow, 0, -1);
+      round_.Set(book::kDistributionRow, 0, -1);
       round_.Set(book::kKept, 0, 1);
       round_.Set(book::kSame, 0, 0);
       round_.Set(book::kBelow, 0, 0);

@@ -61,7 +61,7 @@ struct RoundDrafter {
   bool rereads = false;
   // One distribution a level, whatever the path, and no rows of its own; else
   // one a node.
-  bool law_by_depth = false;
+  bool by_depth = false;
   int most_levels = 0;  // that it can draft
 };
 
@@ -82,7 +82,7 @@ struct UploadedTree {
   std::vector<int> draws;      // UploadedDraw's
   std::vector<double> scales;  // by draw: of its distribution's row
   std::vector<double> q;       // its mass in it
-  std::vector<std::vector<double>> laws;  // rows, a number a token
+  std::vector<std::vector<double>> distributions;  // rows, a number a token
 };
 
 // A sequence as it stands between two rounds.

@@ -24,17 +24,19 @@ BANYAN_STEP std::int64_t TruncationRoom(int vocab) {
 }
 
 // Keeps what the numbers of `rule` leave: top_k, top_p and min_p.
-template <typename Workers, typename Laws, typename Integers, typename Rule>
+template <typename Workers, typename Distributions, typename Integers,
+          typename Rule>
 class Truncation {
  public:
   // The row begins at number `first` of the masses; from `start` on there is
   // room for TruncationRoom(vocab) integers in `order`.
-  BANYAN_STEP Truncation(const Workers& workers, int vocab, const Laws& laws,
-                         std::int64_t first, const Integers& order,
-                         std::int64_t start, const Rule& rule)
+  BANYAN_STEP Truncation(const Workers& workers, int vocab,
+                         const Distributions& distributions, std::int64_t first,
+                         const Integers& order, std::int64_t start,
+                         const Rule& rule)
       : w_(workers),
         vocab_(vocab),
-        laws_(laws),
+        distributions_(distributions),
         first_(first),
         order_(order),
         start_(start),
@@ -56,7 +58,7 @@ class Truncation {
   static constexpr int kFewest = 256;
 
   BANYAN_STEP double Mass(int token) const {
-    return laws_.Read(first_ + token);
+    return distributions_.Read(first_ + token);
   }
   BANYAN_STEP std::uint64_t Key(int token) const {
     return std::bit_cast<std::uint64_t>(
@@ -86,7 +88,7 @@ class Truncation {
     for (int i = w_.index(); i < vocab_; i += w_.count()) {
       const double mass = Mass(i);
       const bool keep = mass > least_kept || (mass == least_kept && i <= last);
-      laws_.Write(first_ + i, keep ? mass / sum : 0.0);
+      distributions_.Write(first_ + i, keep ? mass / sum : 0.0);
     }
     return true;
   }
@@ -191,7 +193,7 @@ class Truncation {
 
   const Workers& w_;
   const int vocab_;
-  const Laws& laws_;
+  const Distributions& distributions_;
   const std::int64_t first_;
   const Integers& order_;
   const std::int64_t start_;

@@ -26,7 +26,7 @@ struct TransformerDrafterTraits {
   std::vector<int> columns = {};
   // Whether there is one distribution a level, whatever the path, and of how
   // many levels at most.
-  bool law_by_depth = false;
+  bool by_depth = false;
   int most_levels;
   // The longest text that it may read, and the shortest.
   int longest_text;

@@ -10,7 +10,7 @@
 #include "core/base/check.h"
 #include "core/base/token.h"
 #include "core/prob/sampling_rule.h"
-#include "core/round/law_step.h"
+#include "core/round/distribution_step.h"
 #include "core/round/layout.h"
 #include "core/round/truncate.h"
 
@@ -26,7 +26,7 @@ std::vector<int> Banned(const SamplingRule& rule, int vocab) {
   return {banned.begin(), banned.end()};
 }
 
-LawRule RuleOf(const SamplingRule& rule, int used) {
+DistributionRule RuleOf(const SamplingRule& rule, int used) {
   const SamplingOptions& options = rule.options();
   return {.temperature = options.temperature,
           .penalty = options.repetition_penalty,
@@ -64,7 +64,7 @@ absl::Status RoundSteps::Allocate() {
     BANYAN_RETURN_IF_ERROR(room(numbers.size() * sizeof(int), buffer));
     return backend_.Upload(AsBytes(numbers), *buffer, 0);
   };
-  const auto laws = [&](int rows) {
+  const auto distributions = [&](int rows) {
     return Index(std::max(rows, 1)) * Index(at.vocab) * sizeof(double);
   };
   BANYAN_RETURN_IF_ERROR(room(
@@ -73,9 +73,11 @@ absl::Status RoundSteps::Allocate() {
   BANYAN_RETURN_IF_ERROR(backend_.Upload(
       AsBytes(laid_out_.fixed()), *memory_.book,
       memory_.List(book::kPlaceFirst, 0, 0).offset * sizeof(int)));
-  BANYAN_RETURN_IF_ERROR(room(laws(at.laws), memory_.draft_laws));
-  BANYAN_RETURN_IF_ERROR(room(laws(at.rows), memory_.target_laws));
-  BANYAN_RETURN_IF_ERROR(room(laws(1), memory_.residual));
+  BANYAN_RETURN_IF_ERROR(
+      room(distributions(at.distributions), memory_.draft_distributions));
+  BANYAN_RETURN_IF_ERROR(
+      room(distributions(at.rows), memory_.target_distributions));
+  BANYAN_RETURN_IF_ERROR(room(distributions(1), memory_.residual));
   std::vector<const SamplingRule*> rules = {&plan.target_rule};
   for (const RoundDrafter& drafter : plan.drafters)
     rules.push_back(&drafter.rule);
@@ -130,7 +132,7 @@ absl::Status RoundSteps::Upload(int drafter, const UploadedTree& tree) {
       static_cast<int>(tree.nodes.size()) / kUpNodeNumbers,
       static_cast<int>(tree.draws.size()) / kUpDrawNumbers};
   Check(numbers[0] <= own.nodes && numbers[1] <= own.draws &&
-            tree.laws.size() <= Index(own.laws),
+            tree.distributions.size() <= Index(own.distributions),
         "an uploaded tree is larger than its plan");
   numbers.insert(numbers.end(), tree.nodes.begin(), tree.nodes.end());
   numbers.insert(numbers.end(), tree.draws.begin(), tree.draws.end());
@@ -146,10 +148,11 @@ absl::Status RoundSteps::Upload(int drafter, const UploadedTree& tree) {
   };
   BANYAN_RETURN_IF_ERROR(put(book::kDrawScale, tree.scales));
   BANYAN_RETURN_IF_ERROR(put(book::kDrawQ, tree.q));
-  for (std::size_t i = 0; i < tree.laws.size(); ++i)
+  for (std::size_t i = 0; i < tree.distributions.size(); ++i)
     BANYAN_RETURN_IF_ERROR(backend_.Upload(
-        AsBytes(tree.laws[i]), *memory_.draft_laws,
-        (Index(own.first_law) + i) * Index(at.vocab) * sizeof(double)));
+        AsBytes(tree.distributions[i]), *memory_.draft_distributions,
+        (Index(own.first_distribution) + i) * Index(at.vocab) *
+            sizeof(double)));
   return absl::OkStatus();
 }
 
@@ -201,17 +204,18 @@ absl::Status RoundSteps::Draw(int drafter, int level, const Tensor& logits) {
   const int width = laid_out_.widths(drafter)[Index(level)];
   const RoundDrafter& plan = laid_out_.plan().drafters[Index(drafter)];
   Buffer* const columns = columns_[Index(drafter)];
-  Check(logits.rows == (plan.law_by_depth ? 1 : width) &&
+  Check(logits.rows == (plan.by_depth ? 1 : width) &&
             (columns != nullptr || logits.columns == laid_out_.layout().vocab),
         "logits of another level");
-  const int first = laid_out_.LawsBefore(drafter, level);
+  const int first = laid_out_.DistributionsBefore(drafter, level);
   BANYAN_RETURN_IF_ERROR(
-      Run(RowLawsArgs{.rule = RuleOf(plan.rule, plan.used_vocab),
-                      .banned = banned_[Index(drafter)],
-                      .columns = columns,
-                      .logits = logits,
-                      .place = {drafter, first, first}}));
-  return Run(DrawArgs{.drafter = drafter, .width = width, .first_law = first});
+      Run(DistributionArgs{.rule = RuleOf(plan.rule, plan.used_vocab),
+                           .banned = banned_[Index(drafter)],
+                           .columns = columns,
+                           .logits = logits,
+                           .place = {drafter, first, first}}));
+  return Run(DrawArgs{
+      .drafter = drafter, .width = width, .first_distribution = first});
 }
 
 absl::Status RoundSteps::Judge(const Tensor& logits) {
@@ -220,10 +224,10 @@ absl::Status RoundSteps::Judge(const Tensor& logits) {
   Check(logits.rows == at.rows && logits.columns == at.vocab,
         "logits of another tree");
   BANYAN_RETURN_IF_ERROR(
-      Run(RowLawsArgs{.rule = RuleOf(plan.target_rule, plan.used_vocab),
-                      .banned = banned_target_,
-                      .logits = logits,
-                      .place = {-1, at.laws, 0}}));
+      Run(DistributionArgs{.rule = RuleOf(plan.target_rule, plan.used_vocab),
+                           .banned = banned_target_,
+                           .logits = logits,
+                           .place = {-1, at.distributions, 0}}));
   return Run(JudgeArgs());
 }
 
@@ -251,13 +255,14 @@ absl::StatusOr<std::vector<double>> RoundSteps::Proposal(int drafter, int row) {
     return found_[Index(at.integer_at[list] + i)];
   };
   const int node = get(book::kOwnNode, row * at.count + drafter);
-  const int law = node < 0 ? -1 : get(book::kLawRow, node);
-  Check(law >= 0, "a node that nothing was proposed for");
+  const int distribution = node < 0 ? -1 : get(book::kDistributionRow, node);
+  Check(distribution >= 0, "a node that nothing was proposed for");
   std::vector<double> masses(Index(at.vocab));
-  BANYAN_RETURN_IF_ERROR(backend_.Download(
-      *memory_.draft_laws, Index(law) * masses.size() * sizeof(double),
-      {reinterpret_cast<std::byte*>(masses.data()),
-       masses.size() * sizeof(double)}));
+  BANYAN_RETURN_IF_ERROR(
+      backend_.Download(*memory_.draft_distributions,
+                        Index(distribution) * masses.size() * sizeof(double),
+                        {reinterpret_cast<std::byte*>(masses.data()),
+                         masses.size() * sizeof(double)}));
   return masses;
 }
 

@@ -39,7 +39,7 @@ absl::StatusOr<std::unique_ptr<DeviceRound>> TransformerRound::Create(
     drafter.used_vocab = traits.used_vocab;
     drafter.columns = traits.columns;
     drafter.rereads = traits.rereads;
-    drafter.law_by_depth = traits.law_by_depth;
+    drafter.by_depth = traits.by_depth;
     drafter.most_levels = traits.most_levels;
     taps.insert(traits.taps.begin(), traits.taps.end());
   }

@@ -25,10 +25,10 @@
 #include "core/random/enumerating_source.h"
 #include "core/random/random_source.h"
 #include "core/round/book.h"
+#include "core/round/distribution_step.h"
 #include "core/round/draft_steps.h"
 #include "core/round/judge_step.h"
 #include "core/round/laid_out.h"
-#include "core/round/law_step.h"
 #include "core/round/layout.h"
 #include "core/round/merge_step.h"
 #include "core/round/plan.h"
@@ -107,7 +107,7 @@ PlainNumbers<T> All(std::vector<std::remove_const_t<T>>& numbers) {
   return {numbers.data(), static_cast<std::int64_t>(numbers.size())};
 }
 
-LawRule RuleOf(const SamplingRule& rule) {
+DistributionRule RuleOf(const SamplingRule& rule) {
   const SamplingOptions& options = rule.options();
   return {.temperature = options.temperature,
           .top_p = options.top_p,
@@ -127,8 +127,8 @@ class SteppedText {
         workers_(kVocab),
         integers_(static_cast<std::size_t>(at().integers), -77),
         doubles_(static_cast<std::size_t>(at().doubles), std::nan("")),
-        draft_laws_(Rows(at().laws)),
-        target_laws_(Rows(at().rows)),
+        draft_distributions_(Rows(at().distributions)),
+        target_distributions_(Rows(at().rows)),
         residual_(Rows(1)),
         order_(static_cast<std::size_t>(at().rows * TruncationRoom(kVocab))),
         round_{at(),
@@ -153,12 +153,12 @@ class SteppedText {
     for (int row = 0; row < rows; ++row)
       logits.rows.push_back(
           LogitsAfter(seed_, kTarget, TextTo(round_.Get(book::kRowNode, row))));
-    MakeLaws(logits, laid_out_.plan().target_rule, {-1, at().laws, 0},
-             target_laws_);
+    MakeDistributions(logits, laid_out_.plan().target_rule,
+                      {-1, at().distributions, 0}, target_distributions_);
     using Data = JudgeData<PlainNumbers<const double>, PlainNumbers<double>,
                            PlainNumbers<std::int32_t>>;
-    const Data data = {All<const double>(draft_laws_),
-                       All<const double>(target_laws_),
+    const Data data = {All<const double>(draft_distributions_),
+                       All<const double>(target_distributions_),
                        All<double>(residual_),
                        {}};
     JudgeStep<OneWorker, Book, Data>(workers_, round_, data).Run();
@@ -186,16 +186,21 @@ class SteppedText {
     return text;
   }
 
-  void MakeLaws(const RowsOfLogits& logits, const SamplingRule& rule,
-                const LawPlace& place, std::vector<double>& laws) {
-    using Data =
-        LawData<RowsOfLogits, PlainNumbers<double>,
-                PlainNumbers<const std::int32_t>, PlainNumbers<std::int32_t>>;
-    const Data data = {
-        logits, {}, {}, {}, All<double>(laws), All<std::int32_t>(order_)};
-    const LawRule own = RuleOf(rule);
-    const LawStep<OneWorker, Book, Data> step(workers_, round_, data, own,
-                                              place);
+  void MakeDistributions(const RowsOfLogits& logits, const SamplingRule& rule,
+                         const DistributionPlace& place,
+                         std::vector<double>& distributions) {
+    using Data = DistributionData<RowsOfLogits, PlainNumbers<double>,
+                                  PlainNumbers<const std::int32_t>,
+                                  PlainNumbers<std::int32_t>>;
+    const Data data = {logits,
+                       {},
+                       {},
+                       {},
+                       All<double>(distributions),
+                       All<std::int32_t>(order_)};
+    const DistributionRule own = RuleOf(rule);
+    const DistributionStep<OneWorker, Book, Data> step(workers_, round_, data,
+                                                       own, place);
     for (std::size_t row = 0; row < logits.rows.size(); ++row)
       step.Run(static_cast<int>(row));
   }
@@ -213,14 +218,14 @@ class SteppedText {
         logits.rows.push_back(
             LogitsAfter(seed_, drafter,
                         TextTo(round_.Get(book::kWanted, of.first_node + i))));
-      const int first = laid_out_.LawsBefore(drafter, level);
-      MakeLaws(
+      const int first = laid_out_.DistributionsBefore(drafter, level);
+      MakeDistributions(
           logits,
           laid_out_.plan().drafters[static_cast<std::size_t>(drafter)].rule,
-          {drafter, first, first}, draft_laws_);
-      const auto laws = All<const double>(draft_laws_);
+          {drafter, first, first}, draft_distributions_);
+      const auto distributions = All<const double>(draft_distributions_);
       for (int i = 0; i < wanted; ++i)
-        DrawStep(workers_, round_, laws, drafter, i, first);
+        DrawStep(workers_, round_, distributions, drafter, i, first);
     }
     select.Run(of.levels, 0, 0);
   }
@@ -271,7 +276,8 @@ class SteppedText {
   Text text_;
   const OneWorker workers_;
   std::vector<std::int32_t> integers_;
-  std::vector<double> doubles_, draft_laws_, target_laws_, residual_;
+  std::vector<double> doubles_, draft_distributions_, target_distributions_,
+      residual_;
   std::vector<std::int32_t> order_;
   const Book round_;
 };
@@ -279,9 +285,9 @@ class SteppedText {
 Distribution TargetAfter(int seed, const SamplingRule& rule, const Text& text) {
   const std::vector<float> logits = LogitsAfter(seed, kTarget, text);
   const std::vector<double> wide(logits.begin(), logits.end());
-  auto law = rule.Apply(wide, text, {});
-  Check(law.ok(), law.status().message());
-  return law->Normalized();
+  auto distribution = rule.Apply(wide, text, {});
+  Check(distribution.ok(), distribution.status().message());
+  return distribution->Normalized();
 }
 
 // The probabilities of all strings of `left` tokens after a text, times
@@ -295,11 +301,12 @@ void AddTarget(int seed, const SamplingRule& rule, const Text& text,
         probability;
     return;
   }
-  const Distribution law = TargetAfter(seed, rule, text);
+  const Distribution distribution = TargetAfter(seed, rule, text);
   for (TokenId token = 0; token < kVocab; ++token) {
     Text longer = text;
     longer.push_back(token);
-    AddTarget(seed, rule, longer, length, probability * law.Mass(token), out);
+    AddTarget(seed, rule, longer, length,
+              probability * distribution.Mass(token), out);
   }
 }
 

@@ -22,8 +22,8 @@ RoundSpans SpansOf(const RoundMemory& memory) {
           .seed = memory.seed,
           .doubles = book.Part(0, doubles),
           .integers = book.Part(doubles, integers),
-          .draft_laws = SpanOf(memory.draft_laws),
-          .target_laws = SpanOf(memory.target_laws),
+          .draft_distributions = SpanOf(memory.draft_distributions),
+          .target_distributions = SpanOf(memory.target_distributions),
           .residual = SpanOf(memory.residual),
           .seen = SpanOf(memory.seen),
           .order = SpanOf(memory.order)};
@@ -40,13 +40,13 @@ struct Asker {
   void operator()(const MergeArgs& /*args*/) const {
     kernels.merge(device, round);
   }
-  void operator()(const RowLawsArgs& args) const {
-    kernels.laws(device, round,
-                 {.rule = args.rule,
-                  .banned = SpanOf(args.banned),
-                  .columns = SpanOf(args.columns),
-                  .logits = args.logits,
-                  .place = args.place});
+  void operator()(const DistributionArgs& args) const {
+    kernels.distributions(device, round,
+                          {.rule = args.rule,
+                           .banned = SpanOf(args.banned),
+                           .columns = SpanOf(args.columns),
+                           .logits = args.logits,
+                           .place = args.place});
   }
   void operator()(const DrawArgs& args) const {
     kernels.draw(device, round, args);

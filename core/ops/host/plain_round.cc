@@ -8,9 +8,9 @@
 #include "core/ops/host/host.h"
 #include "core/ops/op_args.h"
 #include "core/round/book.h"
+#include "core/round/distribution_step.h"
 #include "core/round/draft_steps.h"
 #include "core/round/judge_step.h"
-#include "core/round/law_step.h"
 #include "core/round/merge_step.h"
 #include "core/round/workers.h"
 
@@ -53,34 +53,36 @@ struct Doer {
     MergeStep<OneWorker, Book>(workers, round).Run();
     return absl::OkStatus();
   }
-  absl::Status operator()(const RowLawsArgs& args) const {
-    using Data =
-        LawData<PlainRows, PlainNumbers<double>,
-                PlainNumbers<const std::int32_t>, PlainNumbers<std::int32_t>>;
+  absl::Status operator()(const DistributionArgs& args) const {
+    using Data = DistributionData<PlainRows, PlainNumbers<double>,
+                                  PlainNumbers<const std::int32_t>,
+                                  PlainNumbers<std::int32_t>>;
     const Data data = {
         {args.logits},
         NumbersOf<const std::int32_t>(args.columns),
         NumbersOf<const std::int32_t>(args.banned),
         NumbersOf<const std::int32_t>(memory.seen),
-        NumbersOf<double>(args.place.drafter < 0 ? memory.target_laws
-                                                 : memory.draft_laws),
+        NumbersOf<double>(args.place.drafter < 0 ? memory.target_distributions
+                                                 : memory.draft_distributions),
         NumbersOf<std::int32_t>(memory.order)};
-    const LawStep<OneWorker, Book, Data> step(workers, round, data, args.rule,
-                                              args.place);
+    const DistributionStep<OneWorker, Book, Data> step(workers, round, data,
+                                                       args.rule, args.place);
     for (int row = 0; row < args.logits.rows; ++row) step.Run(row);
     return absl::OkStatus();
   }
   absl::Status operator()(const DrawArgs& args) const {
-    const auto laws = NumbersOf<const double>(memory.draft_laws);
+    const auto distributions =
+        NumbersOf<const double>(memory.draft_distributions);
     for (int i = 0; i < args.width; ++i)
-      DrawStep(workers, round, laws, args.drafter, i, args.first_law);
+      DrawStep(workers, round, distributions, args.drafter, i,
+               args.first_distribution);
     return absl::OkStatus();
   }
   absl::Status operator()(const JudgeArgs& /*args*/) const {
     using Data = JudgeData<PlainNumbers<const double>, PlainNumbers<double>,
                            PlainNumbers<std::int32_t>>;
-    const Data data = {NumbersOf<const double>(memory.draft_laws),
-                       NumbersOf<const double>(memory.target_laws),
+    const Data data = {NumbersOf<const double>(memory.draft_distributions),
+                       NumbersOf<const double>(memory.target_distributions),
                        NumbersOf<double>(memory.residual),
                        NumbersOf<std::int32_t>(memory.seen)};
     JudgeStep<OneWorker, Book, Data>(workers, round, data).Run();

@@ -272,7 +272,7 @@ class HeadsDrafter : public TransformerDrafter {
             {.backend = &heads.target_.backend(),
              .used_vocab = heads.target_.options().used_vocab,
              .columns = heads.outputs_.ByToken(heads.target_.vocab_size()),
-             .law_by_depth = true,
+             .by_depth = true,
              .most_levels = heads.count(),
              .longest_text = heads.target_.context_limit(),
              .shortest_text = 2,  // else there is no state

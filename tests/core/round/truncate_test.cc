@@ -11,21 +11,21 @@
 
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
-#include "core/round/law_step.h"
+#include "core/round/distribution_step.h"
 #include "core/round/workers.h"
 #include "tests/support/dice.h"
 
 namespace banyan {
 namespace {
 
-// The distribution of a row before truncation, as LawStep makes it.
+// The distribution of a row before truncation, as DistributionStep makes it.
 std::vector<double> Masses(const std::vector<double>& logits) {
   const SamplingRule plain({.temperature = 1});
-  const auto law = plain.Apply(logits, {}, {});
-  EXPECT_TRUE(law.ok());
+  const auto distribution = plain.Apply(logits, {}, {});
+  EXPECT_TRUE(distribution.ok());
   std::vector<double> masses;
   for (std::size_t i = 0; i < logits.size(); ++i)
-    masses.push_back(law->Mass(static_cast<int>(i)));
+    masses.push_back(distribution->Mass(static_cast<int>(i)));
   return masses;
 }
 
@@ -44,15 +44,15 @@ TEST(Truncation, LeavesWhatTheRuleLeaves) {
         std::vector<double> logits(static_cast<std::size_t>(vocab));
         for (double& logit : logits)
           logit = dice.Below(distinct) * spread / distinct;
-        std::vector<double> laws = Masses(logits);
+        std::vector<double> distributions = Masses(logits);
         const auto room = static_cast<std::size_t>(TruncationRoom(vocab));
         std::vector<std::int32_t> order(room, -5);
-        const PlainNumbers<double> row = {laws.data(), vocab};
+        const PlainNumbers<double> row = {distributions.data(), vocab};
         const PlainNumbers<std::int32_t> room_of = {
             order.data(), static_cast<std::int64_t>(room)};
-        const LawRule rule = {.top_p = options.top_p,
-                              .min_p = options.min_p,
-                              .top_k = options.top_k};
+        const DistributionRule rule = {.top_p = options.top_p,
+                                       .min_p = options.min_p,
+                                       .top_k = options.top_k};
         const OneWorker worker(vocab);
         Truncation(worker, vocab, row, 0, room_of, 0, rule).Run();
         SamplingOptions sampling = options;
@@ -61,12 +61,12 @@ TEST(Truncation, LeavesWhatTheRuleLeaves) {
         ASSERT_TRUE(expected.ok()) << expected.status();
         int kept = 0;
         for (int token = 0; token < vocab; ++token) {
-          ASSERT_EQ(laws[static_cast<std::size_t>(token)],
+          ASSERT_EQ(distributions[static_cast<std::size_t>(token)],
                     expected->Mass(token))
               << "token " << token << " of " << vocab << ", " << distinct
               << " distinct, top_k " << options.top_k << ", top_p "
               << options.top_p << ", min_p " << options.min_p;
-          kept += laws[static_cast<std::size_t>(token)] > 0 ? 1 : 0;
+          kept += distributions[static_cast<std::size_t>(token)] > 0 ? 1 : 0;
         }
         whole += vocab > 2048 && kept > vocab / 2 ? 1 : 0;
       }

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/device/cuda/kernel.h"
-#include "core/ops/cuda/device/law_block.h"
+#include "core/ops/cuda/device/distribution_block.h"
 #include "core/ops/cuda/device/matrix.h"
 #include "core/ops/cuda/device/numbers.h"
 #include "core/ops/cuda/kernels/launches.h"
@@ -31,7 +31,7 @@ struct BestKernel {
   }
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
-    const LawBlock block(t, logits.columns);
+    const DistributionBlock block(t, logits.columns);
     int wrong = kNone;
     for (int i = t.index(); i < used; i += t.threads())
       if (!IsFinite(logits.Read(0, i)) && i < wrong) wrong = i;
@@ -60,8 +60,8 @@ void LaunchBest(CudaDevice& device, const BestLaunch& launch) {
   const int vocab = launch.logits.columns;
   Launch(device,
          {.blocks = 1,
-          .threads = LawThreads(vocab),
-          .shared_bytes = LawSharedBytes(vocab)},
+          .threads = DistributionThreads(vocab),
+          .shared_bytes = DistributionSharedBytes(vocab)},
          BestKernel{{device, launch.logits},
                     launch.used,
                     launch.count,

@@ -37,8 +37,8 @@ std::size_t AttentionMassScratch(const AttentionMassArgs& args);
 void LaunchSelect(CudaDevice& device, const RoundSpans& round,
                   const SelectArgs& args);
 void LaunchMerge(CudaDevice& device, const RoundSpans& round);
-void LaunchLaws(CudaDevice& device, const RoundSpans& round,
-                const LawLaunch& launch);
+void LaunchDistributions(CudaDevice& device, const RoundSpans& round,
+                         const DistributionLaunch& launch);
 void LaunchDraw(CudaDevice& device, const RoundSpans& round,
                 const DrawArgs& args);
 void LaunchJudge(CudaDevice& device, const RoundSpans& round);

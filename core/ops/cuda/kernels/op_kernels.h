@@ -122,7 +122,7 @@ struct MultiplyAllLaunch {
 };
 
 struct RoundSpans;
-struct LawLaunch;
+struct DistributionLaunch;
 struct SelectArgs;
 struct DrawArgs;
 struct KeepArgs;
@@ -159,8 +159,8 @@ struct OpKernels {
   void (*select)(CudaDevice& device, const RoundSpans& round,
                  const SelectArgs& args);
   void (*merge)(CudaDevice& device, const RoundSpans& round);
-  void (*laws)(CudaDevice& device, const RoundSpans& round,
-               const LawLaunch& launch);
+  void (*distributions)(CudaDevice& device, const RoundSpans& round,
+                        const DistributionLaunch& launch);
   void (*draw)(CudaDevice& device, const RoundSpans& round,
                const DrawArgs& args);
   void (*judge)(CudaDevice& device, const RoundSpans& round);

@@ -3,16 +3,16 @@
 #include <cstdint>
 
 #include "core/device/cuda/kernel.h"
+#include "core/ops/cuda/device/distribution_block.h"
 #include "core/ops/cuda/device/kv_layout.h"
-#include "core/ops/cuda/device/law_block.h"
 #include "core/ops/cuda/device/matrix.h"
 #include "core/ops/cuda/kernels/launches.h"
 #include "core/ops/cuda/kernels/round_spans.h"
 #include "core/ops/round_args.h"
 #include "core/round/book.h"
+#include "core/round/distribution_step.h"
 #include "core/round/draft_steps.h"
 #include "core/round/judge_step.h"
-#include "core/round/law_step.h"
 #include "core/round/merge_step.h"
 #include "core/round/workers.h"
 
@@ -54,17 +54,19 @@ struct MergeKernel {
 };
 
 // A block a row.
-struct LawsKernel {
-  using Data = LawData<Matrix<const float>, Global<double>,
+struct DistributionsKernel {
+  using Data =
+      DistributionData<Matrix<const float>, Global<double>,
                        Global<const std::int32_t>, Global<std::int32_t>>;
-  static constexpr const char* kName = "laws";
+  static constexpr const char* kName = "distributions";
   Book round;
   Data data;
-  LawRule rule;
-  LawPlace place;
+  DistributionRule rule;
+  DistributionPlace place;
   BANYAN_DEVICE void operator()(const Thread& t) const {
-    const LawBlock block(t, round.of.vocab);
-    LawStep<LawBlock, Book, Data>(block, round, data, rule, place)
+    const DistributionBlock block(t, round.of.vocab);
+    DistributionStep<DistributionBlock, Book, Data>(block, round, data, rule,
+                                                    place)
         .Run(t.block());
   }
 };
@@ -73,12 +75,13 @@ struct LawsKernel {
 struct DrawKernel {
   static constexpr const char* kName = "draw";
   Book round;
-  Global<const double> laws;
+  Global<const double> distributions;
   int drafter;
-  int first_law;
+  int first_distribution;
   BANYAN_DEVICE void operator()(const Thread& t) const {
-    const LawBlock block(t, round.of.vocab);
-    DrawStep(block, round, laws, drafter, t.block(), first_law);
+    const DistributionBlock block(t, round.of.vocab);
+    DrawStep(block, round, distributions, drafter, t.block(),
+             first_distribution);
   }
 };
 
@@ -89,8 +92,8 @@ struct JudgeKernel {
   Book round;
   Data data;
   BANYAN_DEVICE void operator()(const Thread& t) const {
-    const LawBlock block(t, round.of.vocab);
-    JudgeStep<LawBlock, Book, Data>(block, round, data).Run();
+    const DistributionBlock block(t, round.of.vocab);
+    JudgeStep<DistributionBlock, Book, Data>(block, round, data).Run();
   }
 };
 
@@ -142,24 +145,25 @@ void LaunchMerge(CudaDevice& device, const RoundSpans& round) {
          MergeKernel{BookOf(device, round)});
 }
 
-void LaunchLaws(CudaDevice& device, const RoundSpans& round,
-                const LawLaunch& launch) {
+void LaunchDistributions(CudaDevice& device, const RoundSpans& round,
+                         const DistributionLaunch& launch) {
   const int vocab = round.layout.vocab;
   if (launch.logits.rows == 0) return;
   const bool of_target = launch.place.drafter < 0;
   Launch(device,
          {.blocks = launch.logits.rows,
-          .threads = LawThreads(vocab),
-          .shared_bytes = LawSharedBytes(vocab)},
-         LawsKernel{BookOf(device, round),
-                    {{device, launch.logits},
-                     {device, launch.columns},
-                     {device, launch.banned},
-                     {device, round.seen},
-                     {device, of_target ? round.target_laws : round.draft_laws},
-                     {device, round.order}},
-                    launch.rule,
-                    launch.place});
+          .threads = DistributionThreads(vocab),
+          .shared_bytes = DistributionSharedBytes(vocab)},
+         DistributionsKernel{BookOf(device, round),
+                             {{device, launch.logits},
+                              {device, launch.columns},
+                              {device, launch.banned},
+                              {device, round.seen},
+                              {device, of_target ? round.target_distributions
+                                                 : round.draft_distributions},
+                              {device, round.order}},
+                             launch.rule,
+                             launch.place});
 }
 
 void LaunchDraw(CudaDevice& device, const RoundSpans& round,
@@ -168,23 +172,23 @@ void LaunchDraw(CudaDevice& device, const RoundSpans& round,
   if (args.width == 0) return;
   Launch(device,
          {.blocks = args.width,
-          .threads = LawThreads(vocab),
-          .shared_bytes = LawSharedBytes(vocab)},
+          .threads = DistributionThreads(vocab),
+          .shared_bytes = DistributionSharedBytes(vocab)},
          DrawKernel{BookOf(device, round),
-                    {device, round.draft_laws},
+                    {device, round.draft_distributions},
                     args.drafter,
-                    args.first_law});
+                    args.first_distribution});
 }
 
 void LaunchJudge(CudaDevice& device, const RoundSpans& round) {
   const int vocab = round.layout.vocab;
   Launch(device,
          {.blocks = 1,
-          .threads = LawThreads(vocab),
-          .shared_bytes = LawSharedBytes(vocab)},
+          .threads = DistributionThreads(vocab),
+          .shared_bytes = DistributionSharedBytes(vocab)},
          JudgeKernel{BookOf(device, round),
-                     {{device, round.draft_laws},
-                      {device, round.target_laws},
+                     {{device, round.draft_distributions},
+                      {device, round.target_distributions},
                       {device, round.residual},
                       {device, round.seen}}});
 }

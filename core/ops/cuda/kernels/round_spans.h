@@ -6,29 +6,29 @@
 
 #include "core/device/cuda/span.h"
 #include "core/ops/op_args.h"
-#include "core/round/law_step.h"
+#include "core/round/distribution_step.h"
 #include "core/round/layout.h"
 
 namespace banyan {
 
-// RoundMemory and RowLawsArgs (core/ops/round_args.h).
+// RoundMemory and DistributionArgs (core/ops/round_args.h).
 struct RoundSpans {
   RoundLayout layout;
   std::uint64_t seed = 0;
   DeviceSpan doubles;
   DeviceSpan integers;
-  DeviceSpan draft_laws;
-  DeviceSpan target_laws;
+  DeviceSpan draft_distributions;
+  DeviceSpan target_distributions;
   DeviceSpan residual;
   DeviceSpan seen;
   DeviceSpan order;
 };
-struct LawLaunch {
-  LawRule rule;
+struct DistributionLaunch {
+  DistributionRule rule;
   DeviceSpan banned;
   DeviceSpan columns;
   Tensor logits;
-  LawPlace place;
+  DistributionPlace place;
 };
 
 }  // namespace banyan

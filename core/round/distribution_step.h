@@ -1,7 +1,7 @@
 // The distributions of a round, from rows of logits: what SamplingRule::Apply
 // does. A distribution is a row of doubles, 0 where a token was left out.
-#ifndef BANYAN_CORE_ROUND_LAW_STEP_H_
-#define BANYAN_CORE_ROUND_LAW_STEP_H_
+#ifndef BANYAN_CORE_ROUND_DISTRIBUTION_STEP_H_
+#define BANYAN_CORE_ROUND_DISTRIBUTION_STEP_H_
 
 #include <bit>
 #include <cmath>
@@ -16,7 +16,7 @@
 namespace banyan {
 
 // The sampling rule that makes a distribution.
-struct LawRule {
+struct DistributionRule {
   double temperature = 1;
   double penalty = 1;
   double top_p = 1;
@@ -30,31 +30,31 @@ struct LawRule {
 };
 
 // Numbers that a distribution is made from and where it goes.
-template <typename Logits, typename Laws, typename Integers,
+template <typename Logits, typename Distributions, typename Integers,
           typename MutableIntegers>
-struct LawData {
+struct DistributionData {
   Logits logits;     // Read(row, column)
   Integers columns;  // by token: its logit's, -1 if none; or none
   Integers banned;   // tokens, each once
   Integers seen;     // by token: how often it stands in the text; or none
-  Laws laws;
+  Distributions distributions;
   MutableIntegers order;  // room, where a rule truncates
 };
 
 // Of a drafter's level, or, for drafter -1, of the target's rows.
-struct LawPlace {
+struct DistributionPlace {
   int drafter;
-  int first_law;  // of all
+  int first_distribution;  // of all
   // Its place among the rows of distributions, drafters' or the target's.
   int first_row;
 };
 
 template <typename Workers, typename Book, typename Data>
-class LawStep {
+class DistributionStep {
  public:
-  BANYAN_STEP LawStep(const Workers& workers, const Book& round,
-                      const Data& data, const LawRule& rule,
-                      const LawPlace& place)
+  BANYAN_STEP DistributionStep(const Workers& workers, const Book& round,
+                               const Data& data, const DistributionRule& rule,
+                               const DistributionPlace& place)
       : w_(workers), round_(round), data_(data), rule_(rule), place_(place) {}
 
   // Makes the distribution of row `row` of the logits.
@@ -62,7 +62,7 @@ class LawStep {
     const int vocab = round_.of.vocab;
     const bool of_target = place_.drafter < 0;
     const bool by_depth =
-        !of_target && round_.of.drafters[place_.drafter].law_by_depth;
+        !of_target && round_.of.drafters[place_.drafter].by_depth;
     const int rows = of_target ? round_.Get(book::kRows)
                      : by_depth
                          ? 1
@@ -74,9 +74,9 @@ class LawStep {
     else if (!by_depth)
       node = round_.Get(book::kWanted,
                         round_.of.drafters[place_.drafter].first_node + row);
-    const int law = place_.first_law + row;
+    const int distribution = place_.first_distribution + row;
     const std::int64_t first = std::int64_t{place_.first_row + row} * vocab;
-    const auto at = [&](int i) { return data_.laws.Read(first + i); };
+    const auto at = [&](int i) { return data_.distributions.Read(first + i); };
 
     int wrong = kNothing;
     for (int i = w_.index(); i < vocab; i += w_.count()) {
@@ -88,34 +88,38 @@ class LawStep {
       if (rule_.penalty != 1 && Seen(node, i))
         value = value > 0 ? value / rule_.penalty : value * rule_.penalty;
       if ((!finite || !(value < INFINITY)) && i < wrong) wrong = i;
-      data_.laws.Write(first + i, value);
+      data_.distributions.Write(first + i, value);
     }
     wrong = w_.Least(wrong);
     if (wrong != kNothing)
-      return Fail(law, kNoNumber, wrong, data_.logits.Read(row, Column(wrong)));
+      return Fail(distribution, kNoNumber, wrong,
+                  data_.logits.Read(row, Column(wrong)));
     for (std::int64_t i = w_.index(); i < data_.banned.size(); i += w_.count())
-      data_.laws.Write(first + data_.banned.Read(i), -INFINITY);
+      data_.distributions.Write(first + data_.banned.Read(i), -INFINITY);
 
     const Largest largest = w_.Best(at);
-    if (largest.number == -INFINITY) return Fail(law, kNoTokenLeft, 0, 0);
+    if (largest.number == -INFINITY)
+      return Fail(distribution, kNoTokenLeft, 0, 0);
     if (rule_.temperature == 0) {
       for (int i = w_.index(); i < vocab; i += w_.count())
-        data_.laws.Write(first + i, i == largest.place ? 1.0 : 0.0);
+        data_.distributions.Write(first + i, i == largest.place ? 1.0 : 0.0);
     } else {
       for (int i = w_.index(); i < vocab; i += w_.count())
-        data_.laws.Write(first + i, ExpOfNegative((at(i) - largest.number) /
-                                                  rule_.temperature));
+        data_.distributions.Write(
+            first + i,
+            ExpOfNegative((at(i) - largest.number) / rule_.temperature));
       const double sum = w_.Sum(at);
       for (int i = w_.index(); i < vocab; i += w_.count())
-        data_.laws.Write(first + i, at(i) / sum);
+        data_.distributions.Write(first + i, at(i) / sum);
       if (rule_.truncates())
-        Truncation(w_, vocab, data_.laws, first, data_.order,
+        Truncation(w_, vocab, data_.distributions, first, data_.order,
                    row * TruncationRoom(vocab), rule_)
             .Run();
     }
     const double total = w_.Sum(at);
-    Fail(law, kNoError, 0, 0);
-    if (w_.index() == 0) round_.SetNumber(book::kLawTotal, law, total);
+    Fail(distribution, kNoError, 0, 0);
+    if (w_.index() == 0)
+      round_.SetNumber(book::kDistributionTotal, distribution, total);
   }
 
  private:
@@ -135,21 +139,22 @@ class LawStep {
   BANYAN_STEP int Column(int token) const {
     return data_.columns.empty() ? token : data_.columns.Read(token);
   }
-  BANYAN_STEP void Fail(int law, RoundError kind, int token,
+  BANYAN_STEP void Fail(int distribution, RoundError kind, int token,
                         float logit) const {
     if (w_.index() != 0) return;
-    round_.Set(book::kLawError, law, kind);
-    round_.Set(book::kLawToken, law, token);
-    round_.Set(book::kLawBits, law, std::bit_cast<std::int32_t>(logit));
+    round_.Set(book::kDistributionError, distribution, kind);
+    round_.Set(book::kDistributionToken, distribution, token);
+    round_.Set(book::kDistributionBits, distribution,
+               std::bit_cast<std::int32_t>(logit));
   }
 
   const Workers& w_;
   const Book& round_;
   const Data& data_;
-  const LawRule& rule_;
-  const LawPlace& place_;
+  const DistributionRule& rule_;
+  const DistributionPlace& place_;
 };
 
 }  // namespace banyan
 
-#endif  // BANYAN_CORE_ROUND_LAW_STEP_H_
+#endif  // BANYAN_CORE_ROUND_DISTRIBUTION_STEP_H_

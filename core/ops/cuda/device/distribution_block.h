@@ -1,6 +1,6 @@
 // A block's threads as a round's workers (core/round/workers.h).
-#ifndef BANYAN_CORE_OPS_CUDA_DEVICE_LAW_BLOCK_H_
-#define BANYAN_CORE_OPS_CUDA_DEVICE_LAW_BLOCK_H_
+#ifndef BANYAN_CORE_OPS_CUDA_DEVICE_DISTRIBUTION_BLOCK_H_
+#define BANYAN_CORE_OPS_CUDA_DEVICE_DISTRIBUTION_BLOCK_H_
 
 #include <cmath>
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace banyan::BANYAN_MAKER {
 
 // Threads of a block: a few of a small vocabulary's are enough.
-constexpr int LawThreads(int vocab) {
+constexpr int DistributionThreads(int vocab) {
   return vocab >= 512 ? 512 : (vocab + 31) / 32 * 32;
 }
 
@@ -20,13 +20,13 @@ constexpr int SumRuns(int vocab) { return (vocab + kSumRun - 1) / kSumRun; }
 
 // Bytes of shared memory: a sum, a largest number and its place for each run;
 // one run; and what one thread tells the others.
-constexpr int LawSharedBytes(int vocab) {
+constexpr int DistributionSharedBytes(int vocab) {
   return SumRuns(vocab) * 24 + kSumRun * 8 + 64;
 }
 
-class LawBlock {
+class DistributionBlock {
  public:
-  BANYAN_DEVICE LawBlock(const Thread& t, int vocab)
+  BANYAN_DEVICE DistributionBlock(const Thread& t, int vocab)
       : t_(t),
         vocab_(vocab),
         runs_(SumRuns(vocab)),
@@ -199,4 +199,4 @@ class LawBlock {
 
 }  // namespace banyan::BANYAN_MAKER
 
-#endif  // BANYAN_CORE_OPS_CUDA_DEVICE_LAW_BLOCK_H_
+#endif  // BANYAN_CORE_OPS_CUDA_DEVICE_DISTRIBUTION_BLOCK_H_
