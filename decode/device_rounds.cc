@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/model/model.h"
@@ -53,13 +54,19 @@ struct Parts {
 // Repeated draws lead to one node: a tree may have more draws than nodes.
 constexpr int kDrawsANode = 4;
 
-// Whether the host drafts for it, without a pass, and uploads the tree.
+// Whether the host drafts for it and uploads the tree: it has no counterpart,
+// and no part in the target's pass.
 bool IsUploaded(const SequenceTrunk& trunk) {
-  const DrafterTraits& traits = trunk.drafter->traits();
   const SessionFacets& facets = trunk.session->facets();
-  return traits.proposes_ahead && traits.taps.empty() && !traits.reads_scores &&
-         traits.probes == 0 && facets.in_target_pass == nullptr &&
-         facets.on_device == nullptr;
+  return trunk.drafter->traits().probes == 0 &&
+         facets.in_target_pass == nullptr && facets.on_device == nullptr;
+}
+
+// Whether a drafter reads the target's features here.
+bool ReadsFeaturesHere(const Sequence& sequence) {
+  return absl::c_any_of(sequence.trunks, [](const SequenceTrunk& trunk) {
+    return IsUploaded(trunk) && !trunk.drafter->traits().taps.empty();
+  });
 }
 
 // Adds what all trunks draft with, unless one cannot.
@@ -113,6 +120,7 @@ absl::StatusOr<HostCause> FindRounds(const Method& method, Sequence& sequence,
   Parts parts = {.plan = {.judge = *judge,
                           .target_rule = method.rule,
                           .end_of_text = sequence.stop.end_of_text,
+                          .taps = sequence.taps,
                           .seed = *seed}};
   BANYAN_ASSIGN_OR_RETURN(const HostCause cause,
                           AddDrafters(method, sequence, parts));
@@ -166,30 +174,35 @@ std::optional<UploadedTree> ToUpload(const TrunkTree& tree, int vocab_size) {
   return out;
 }
 
-// Drafts for the trunks whose trees are uploaded. Returns why the round is the
-// host's all the same; what was drafted is then forgotten.
-absl::StatusOr<HostCause> Upload(const Method& method, Sequence& sequence,
-                                 RandomSource& random) {
-  DeviceSide& side = *sequence.device_side;
-  side.uploaded.assign(sequence.trunks.size(), std::nullopt);
-  const Context& context = sequence.context;
-  for (std::size_t i = 0; i < sequence.trunks.size(); ++i) {
-    const SequenceTrunk& trunk = sequence.trunks[i];
-    if (trunk.on_device) continue;
-    absl::StatusOr<TrunkTree> tree =
-        DraftTrunk({*trunk.drafter, *trunk.session, *trunk.policy,
-                    method.trunks[i].draw_kind, static_cast<int>(i)},
-                   context, LimitsOf(sequence),
-                   Chance(random, context.prompt, context.round));
-    BANYAN_RETURN_IF_ERROR(Naming(method.trunks[i], tree.status()));
+// Drafts for a trunk whose trees are uploaded, for these sequences. Returns why
+// the round is the host's all the same; what was drafted is then forgotten.
+absl::StatusOr<HostCause> UploadTrunk(const Method& method, std::size_t number,
+                                      absl::Span<Sequence* const> sequences,
+                                      RandomSource& random) {
+  std::vector<Drafting> draftings;
+  for (const Sequence* sequence : sequences) {
+    const SequenceTrunk& trunk = sequence->trunks[number];
+    const Context& context = sequence->context;
+    draftings.emplace_back(
+        TrunkView{*trunk.drafter, *trunk.session, *trunk.policy,
+                  method.trunks[number].draw_kind, static_cast<int>(number)},
+        context, LimitsOf(*sequence),
+        Chance(random, context.prompt, context.round));
+  }
+  BANYAN_RETURN_IF_ERROR(
+      Naming(method.trunks[number], DraftAll(absl::MakeSpan(draftings))));
+  for (std::size_t i = 0; i < sequences.size(); ++i) {
+    DeviceSide& side = *sequences[i]->device_side;
+    TrunkTree tree = std::move(draftings[i]).Take();
     const std::optional<UploadedTree> upload =
-        ToUpload(*tree, sequence.target.vocab_size());
-    const PolicyTraits policy = trunk.policy->traits();
-    if (!upload || tree->size() > policy.nodes + 1 ||
+        ToUpload(tree, sequences[i]->target.vocab_size());
+    const PolicyTraits policy = sequences[i]->trunks[number].policy->traits();
+    if (!upload || tree.size() > policy.nodes + 1 ||
         static_cast<int>(upload->q.size()) > kDrawsANode * policy.nodes)
       return HostCause::kPolicy;
-    BANYAN_RETURN_IF_ERROR(side.rounds->Upload(static_cast<int>(i), *upload));
-    side.uploaded[i] = *std::move(tree);
+    BANYAN_RETURN_IF_ERROR(
+        side.rounds->Upload(static_cast<int>(number), *upload));
+    side.uploaded[number] = std::move(tree);
   }
   return HostCause::kNone;
 }
@@ -300,8 +313,11 @@ absl::StatusOr<DraftTree> TreeOf(const Method& method, Sequence& sequence,
 
 }  // namespace
 
-absl::StatusOr<HostCause> PutOnDevice(const Method& method, Sequence& sequence,
-                                      RandomSource& random) {
+namespace {
+
+// Puts one sequence there, but for the trees that are uploaded.
+absl::StatusOr<HostCause> Put(const Method& method, Sequence& sequence,
+                              const RandomSource& random) {
   if (sequence.device_side == nullptr) {
     auto side = std::make_shared<DeviceSide>();
     BANYAN_ASSIGN_OR_RETURN(side->none,
@@ -315,14 +331,33 @@ absl::StatusOr<HostCause> PutOnDevice(const Method& method, Sequence& sequence,
   const int length = static_cast<int>(context.tokens.size());
   if (length > side.rounds->longest_text()) return HostCause::kLongText;
   if (length < side.rounds->shortest_text()) return HostCause::kShortText;
-  if (!side.has_next_round) {
-    BANYAN_RETURN_IF_ERROR(side.rounds->Begin(context));
-    side.kept_rows.clear();
-    side.has_next_round = true;
-    for (SequenceTrunk& trunk : sequence.trunks)
-      trunk.on_device = !IsUploaded(trunk);
+  side.uploaded.assign(sequence.trunks.size(), std::nullopt);
+  if (side.has_next_round) return HostCause::kNone;
+  BANYAN_RETURN_IF_ERROR(side.rounds->Begin(context));
+  side.kept_rows.clear();
+  side.has_next_round = true;
+  for (SequenceTrunk& trunk : sequence.trunks)
+    trunk.on_device = !IsUploaded(trunk);
+  return HostCause::kNone;
+}
+
+}  // namespace
+
+absl::StatusOr<HostCause> PutOnDevice(const Method& method,
+                                      absl::Span<Sequence* const> sequences,
+                                      RandomSource& random) {
+  for (Sequence* sequence : sequences) {
+    BANYAN_ASSIGN_OR_RETURN(const HostCause cause,
+                            Put(method, *sequence, random));
+    if (cause != HostCause::kNone) return cause;
   }
-  return Upload(method, sequence, random);
+  for (std::size_t i = 0; i < method.trunks.size(); ++i) {
+    if (sequences.front()->trunks[i].on_device) continue;
+    BANYAN_ASSIGN_OR_RETURN(const HostCause cause,
+                            UploadTrunk(method, i, sequences, random));
+    if (cause != HostCause::kNone) return cause;
+  }
+  return HostCause::kNone;
 }
 
 namespace {
@@ -351,35 +386,65 @@ absl::StatusOr<Findings> FindingsOf(const Method& method, Sequence& sequence,
 
 }  // namespace
 
-absl::StatusOr<RoundRecord> RunOnDevice(const Method& method,
-                                        Sequence& sequence, PhaseTimer& timer) {
-  absl::StatusOr<RoundFindings> found = sequence.device_side->rounds->Run();
+namespace {
+
+// Commits what a sequence's round found, as far as it is kept here.
+absl::StatusOr<RoundRecord> CommitFound(const Method& method,
+                                        Sequence& sequence, RoundFindings found,
+                                        PhaseTimer& timer) {
+  BANYAN_ASSIGN_OR_RETURN(Findings findings,
+                          FindingsOf(method, sequence, std::move(found)));
+  auto& [tree, verdict, facts] = findings;
+  if (sequence.keep_facts) timer.End(Phase::kOutside);
+  const Sequence::Kept kept = sequence.Cut(TokensOf(tree, verdict));
+  DeviceSide& side = *sequence.device_side;
+  side.kept_rows = RowsOf(verdict, kept);
+  if (ReadsFeaturesHere(sequence))
+    BANYAN_RETURN_IF_ERROR(
+        sequence.KeepFeatures(side.rounds->scores(), side.kept_rows));
+  return Conclude(sequence, kept, std::move(tree), std::move(verdict),
+                  std::move(facts), side.rounds->scores());
+}
+
+}  // namespace
+
+absl::StatusOr<RoundRecords> RunOnDevice(const Method& method,
+                                         absl::Span<Sequence* const> sequences,
+                                         PhaseTimer& timer) {
+  std::vector<DeviceRound*> rounds;
+  for (const Sequence* sequence : sequences)
+    rounds.push_back(sequence->device_side->rounds.get());
+  const Model& target = sequences.front()->target;
+  absl::StatusOr<RoundsFound> found =
+      target.facets().device_rounds->RunRounds(rounds);
   if (!found.ok()) {
     // Where there is no room the device's state is as it was.
     if (!absl::IsResourceExhausted(found.status()))
-      sequence.failed = found.status();
+      for (Sequence* sequence : sequences) sequence->failed = found.status();
     return found.status();
   }
   timer.End(Phase::kDevice);
-  absl::StatusOr<Findings> findings =
-      FindingsOf(method, sequence, *std::move(found));
-  if (!findings.ok()) {
-    sequence.failed = findings.status();
-    return findings.status();
+  RoundRecords records;
+  int pass_tokens = 0;
+  for (std::size_t i = 0; i < sequences.size(); ++i) {
+    absl::StatusOr<RoundFindings>& own = (*found)[i];
+    records.push_back(
+        own.ok() ? CommitFound(method, *sequences[i], *std::move(own), timer)
+                 : own.status());
+    if (records.back().ok())
+      pass_tokens += records.back()->tree.size();
+    else
+      sequences[i]->failed = records.back().status();
   }
-  auto& [tree, verdict, facts] = *findings;
-  if (sequence.keep_facts) timer.End(Phase::kOutside);
-  const Sequence::Kept kept = sequence.Cut(TokensOf(tree, verdict));
-  sequence.device_side->kept_rows = RowsOf(verdict, kept);
-  BANYAN_ASSIGN_OR_RETURN(RoundRecord record,
-                          Conclude(sequence, kept, std::move(tree),
-                                   std::move(verdict), std::move(facts),
-                                   /*scores=*/nullptr));
   timer.End(Phase::kCommit);
-  record.times = timer.times();
-  record.times.draft_ns.resize(sequence.trunks.size(), 0);
-  record.pass_tokens = record.tree.size();
-  return record;
+  for (absl::StatusOr<RoundRecord>& record : records) {
+    if (!record.ok()) continue;
+    record->times = timer.times();
+    record->times.draft_ns.resize(method.trunks.size(), 0);
+    record->sequences = static_cast<int>(records.size());
+    record->pass_tokens = pass_tokens;
+  }
+  return records;
 }
 
 absl::Status TakeFromDevice(Sequence& sequence) {

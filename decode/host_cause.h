@@ -27,7 +27,7 @@ enum class HostCause {
   kDefault,  // the device does not run rounds unless it is asked to
   kAsked,
   kNoRounds,
-  kSeveralSequences,
+  kSeveralSequences,  // of old records
   kNoSeed,
   kAnotherSeed,
   kVerifier,

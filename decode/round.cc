@@ -159,7 +159,7 @@ absl::StatusOr<RoundRecord> Commit(const Scores& scores, Part part) {
     BANYAN_RETURN_IF_ERROR(sequence.KeepFeatures(scores, nodes));
   BANYAN_RETURN_IF_ERROR(sequence.session->Commit(part.rows.ChainOf(nodes)));
   return Conclude(sequence, kept, std::move(part.tree), std::move(part.verdict),
-                  std::move(part.facts), &scores);
+                  std::move(part.facts), scores);
 }
 
 // Commits every part, whichever other one fails, and ends the round.

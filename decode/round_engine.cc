@@ -8,14 +8,13 @@ namespace banyan {
 absl::StatusOr<HostCause> RoundEngine::WhyHere(
     const Method& method, absl::Span<Sequence* const> sequences,
     RandomSource& random) {
-  Sequence& first = *sequences.front();
-  const DeviceRounds* const rounds = first.target.facets().device_rounds;
+  const DeviceRounds* const rounds =
+      sequences.front()->target.facets().device_rounds;
   if (method.rounds == RoundsOn::kAuto &&
       (rounds == nullptr || !rounds->by_default()))
     return HostCause::kDefault;
   if (method.rounds == RoundsOn::kHost) return HostCause::kAsked;
-  if (sequences.size() > 1) return HostCause::kSeveralSequences;
-  return PutOnDevice(method, first, random);
+  return PutOnDevice(method, sequences, random);
 }
 
 absl::StatusOr<RoundRecords> RoundEngine::Run(
@@ -26,13 +25,7 @@ absl::StatusOr<RoundRecords> RoundEngine::Run(
   PhaseTimer timer(*clock_);
   BANYAN_ASSIGN_OR_RETURN(const HostCause cause,
                           WhyHere(method, sequences, random));
-  if (cause == HostCause::kNone) {
-    RoundRecords records;
-    BANYAN_ASSIGN_OR_RETURN(RoundRecord record,
-                            RunOnDevice(method, *sequences.front(), timer));
-    records.push_back(std::move(record));
-    return records;
-  }
+  if (cause == HostCause::kNone) return RunOnDevice(method, sequences, timer);
   if (method.rounds == RoundsOn::kDevice)
     return absl::FailedPreconditionError(
         absl::StrCat("rounds: device: a round is the host's (", Name(cause),

@@ -137,7 +137,7 @@ std::vector<int> RowsOf(const Verdict& verdict, const Sequence::Kept& kept) {
 absl::StatusOr<RoundRecord> Conclude(Sequence& sequence,
                                      const Sequence::Kept& kept, DraftTree tree,
                                      Verdict verdict, TargetFacts facts,
-                                     const Scores* scores) {
+                                     const Scores& scores) {
   sequence.Append(kept);
   RoundRecord record = {.tree = std::move(tree),
                         .verdict = std::move(verdict),
@@ -149,9 +149,9 @@ absl::StatusOr<RoundRecord> Conclude(Sequence& sequence,
     const RoundOutcome outcome = {record.tree, record.verdict,
                                   static_cast<int>(i)};
     trunk.policy->Observe(outcome);
-    if (scores == nullptr && trunk.on_device) continue;
+    if (trunk.on_device) continue;
     sequence.context.scored =
-        trunk.drafter->traits().reads_scores ? scores : nullptr;
+        trunk.drafter->traits().reads_scores ? &scores : nullptr;
     const absl::Status observed =
         trunk.session->Observe(sequence.context, outcome);
     sequence.context.scored = nullptr;

@@ -128,12 +128,12 @@ std::vector<TokenId> TokensOf(const DraftTree& tree, const Verdict& verdict);
 std::vector<int> RowsOf(const Verdict& verdict, const Sequence::Kept& kept);
 
 // Ends a round whose rows the session has committed: the text grows, sessions
-// and policies are told. `scores` are the tree's; null: the round ran on the
-// device, where the drafter's counterpart was told.
+// and policies are told, but for sessions whose counterparts drafted on the
+// device. `scores` are the tree's.
 absl::StatusOr<RoundRecord> Conclude(Sequence& sequence,
                                      const Sequence::Kept& kept, DraftTree tree,
                                      Verdict verdict, TargetFacts facts,
-                                     const Scores* scores);
+                                     const Scores& scores);
 
 }  // namespace banyan
 

@@ -54,12 +54,9 @@ class DeviceRound {
   // round.
   virtual absl::Status Upload(int drafter, const UploadedTree& tree) = 0;
 
-  // Drafts, scores, judges and commits. On an error the sequence is as it was,
-  // and the round may be run again.
-  virtual absl::StatusOr<RoundFindings> Run() = 0;
-
-  // Of the last round, until the next: the target's rows, one a node, with the
-  // sequence's features; and the masses that a drafter proposed after a node.
+  // Of the last round (DeviceRounds::RunRounds), until the next: the target's
+  // rows, one a node, with the plan's taps; and the masses that a drafter
+  // proposed after a node.
   virtual const Scores& scores() const = 0;
   virtual absl::StatusOr<std::vector<double>> Proposal(int drafter,
                                                        int node) = 0;
@@ -235,6 +232,10 @@ class Trimmable {
       absl::Span<const TokenId> tokens) const = 0;
 };
 
+// By sequence of a call: what its round found, or what is wrong with one of its
+// rows. That sequence is then as it was, and the others went on.
+using RoundsFound = std::vector<absl::StatusOr<RoundFindings>>;
+
 // DeviceRounds is the facet of a model whose device can run rounds alone.
 class DeviceRounds {
  public:
@@ -246,6 +247,11 @@ class DeviceRounds {
   virtual absl::StatusOr<std::unique_ptr<DeviceRound>> NewDeviceRound(
       Session& session, RoundPlan plan,
       std::vector<std::unique_ptr<DeviceDrafter>> drafters) const = 0;
+  // Drafts, scores, judges and commits a round of each, made here with one
+  // plan, in one call whose passes they share. Fails with all sequences as they
+  // were; the rounds may then be run again.
+  virtual absl::StatusOr<RoundsFound> RunRounds(
+      absl::Span<DeviceRound* const> rounds) const = 0;
   // Whether they are faster there than rounds of the host.
   virtual bool by_default() const = 0;
 };

@@ -78,8 +78,10 @@ class DistributionStep {
     const std::int64_t first = std::int64_t{place_.first_row + row} * vocab;
     const auto at = [&](int i) { return data_.distributions.Read(first + i); };
 
+    // Every reading of a row that is longer than a cache costs, so what is
+    // written is summed or compared on the way.
     int wrong = kNothing;
-    for (int i = w_.index(); i < vocab; i += w_.count()) {
+    Largest largest = w_.Best([&](int i) {
       const int column = i < rule_.used ? Column(i) : -1;
       const float logit =
           column < 0 ? -INFINITY : data_.logits.Read(row, column);
@@ -89,34 +91,41 @@ class DistributionStep {
         value = value > 0 ? value / rule_.penalty : value * rule_.penalty;
       if ((!finite || !(value < INFINITY)) && i < wrong) wrong = i;
       data_.distributions.Write(first + i, value);
-    }
+      return value;
+    });
     wrong = w_.Least(wrong);
     if (wrong != kNothing)
       return Fail(distribution, kNoNumber, wrong,
                   data_.logits.Read(row, Column(wrong)));
     for (std::int64_t i = w_.index(); i < data_.banned.size(); i += w_.count())
       data_.distributions.Write(first + data_.banned.Read(i), -INFINITY);
+    if (data_.banned.size() > 0) largest = w_.Best(at);
 
-    const Largest largest = w_.Best(at);
     if (largest.number == -INFINITY)
       return Fail(distribution, kNoTokenLeft, 0, 0);
+    double total = 1;
     if (rule_.temperature == 0) {
       for (int i = w_.index(); i < vocab; i += w_.count())
         data_.distributions.Write(first + i, i == largest.place ? 1.0 : 0.0);
     } else {
-      for (int i = w_.index(); i < vocab; i += w_.count())
-        data_.distributions.Write(
-            first + i,
-            ExpOfNegative((at(i) - largest.number) / rule_.temperature));
-      const double sum = w_.Sum(at);
-      for (int i = w_.index(); i < vocab; i += w_.count())
-        data_.distributions.Write(first + i, at(i) / sum);
-      if (rule_.truncates())
+      const auto sum_written = [&](const auto& value) {
+        return w_.Sum([&](int i) {
+          const double number = value(i);
+          data_.distributions.Write(first + i, number);
+          return number;
+        });
+      };
+      const double sum = sum_written([&](int i) {
+        return ExpOfNegative((at(i) - largest.number) / rule_.temperature);
+      });
+      total = sum_written([&](int i) { return at(i) / sum; });
+      if (rule_.truncates()) {
         Truncation(w_, vocab, data_.distributions, first, data_.order,
                    row * TruncationRoom(vocab), rule_)
             .Run();
+        total = w_.Sum(at);
+      }
     }
-    const double total = w_.Sum(at);
     Fail(distribution, kNoError, 0, 0);
     if (w_.index() == 0)
       round_.SetNumber(book::kDistributionTotal, distribution, total);

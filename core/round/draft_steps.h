@@ -337,7 +337,7 @@ BANYAN_STEP void DrawStep(const Workers& w, const Book& round,
   double total = 0;
   Largest largest;
   if (!failed) {
-    total = w.Sum(left);
+    if (!ranked || count > 1) total = w.Sum(left);
     if (ranked) largest = w.Best(left);
   }
   int made = 0;
@@ -357,7 +357,7 @@ BANYAN_STEP void DrawStep(const Workers& w, const Book& round,
       round.SetNumber(book::kDrawQ, draw,
                       ranked ? 1.0 : counts.scale * number_there);
     }
-    if (of.draw_kind == DrawKind::kIndependent) continue;
+    if (of.draw_kind == DrawKind::kIndependent || made + 1 == count) continue;
     w.Sync();
     left.taken = made + 1;
     total = w.SumAgain(token, left);

@@ -73,6 +73,9 @@ struct RoundPlan {
   int used_vocab = 0;  // tokens that may be emitted
   int least_rows = 1;  // of the target's pass, some perhaps of no node
   std::vector<TokenId> end_of_text;  // nothing is drafted below these
+  // Of the target's states, that whoever asks wants to read or a drafter reads
+  // (core/model/model.h); ascending.
+  std::vector<int> taps = {};
   std::uint64_t seed = 0;
 };
 

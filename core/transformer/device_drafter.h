@@ -46,6 +46,15 @@ struct DrafterRoom {
   int all = 0;    // of its levels together
 };
 
+class TransformerDrafter;
+
+// A sequence's part in a level that several draft at once: the rows of its
+// nodes (RoundSteps::draft_rows).
+struct DraftTurn {
+  TransformerDrafter* drafter;
+  DeviceRows rows;
+};
+
 class TransformerDrafter : public DeviceDrafter {
  public:
   const TransformerDrafterTraits& traits() const { return traits_; }
@@ -57,13 +66,14 @@ class TransformerDrafter : public DeviceDrafter {
   // Reads of the context what it has not read, the root aside, and what it
   // needs of its features.
   virtual absl::Status Begin(const Context& context) = 0;
-  // The logits of a level's nodes, a row each, with ops alone. `rows` are those
-  // of the round (RoundSteps::draft_rows), whose length is at most `longest`.
-  virtual absl::StatusOr<Tensor> Logits(int level, const DeviceRows& rows,
-                                        int longest) = 0;
+  // By turn the logits of a level's nodes, a row each, with ops alone. Asked of
+  // the first turn's drafter; the others were made as it was, for other
+  // sequences of the same method.
+  virtual absl::StatusOr<std::vector<Tensor>> Logits(
+      int level, absl::Span<const DraftTurn> turns) = 0;
   // Takes what it needs of the target's states at a round's kept rows, with ops
-  // alone.
-  virtual absl::Status Take(const TransformerPass& target,
+  // alone. `part`: the sequence's of the target's pass.
+  virtual absl::Status Take(const TransformerPass& target, const PassPart& part,
                             const Ints& kept_rows) = 0;
 
  protected:

@@ -1,6 +1,7 @@
 #include <cstddef>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "core/base/common.h"
 #include "core/model/context.h"
@@ -44,17 +45,19 @@ class ModelDrafter : public TransformerDrafter {
             .first(context.tokens.size() - 1)
             .subspan(static_cast<std::size_t>(session_.length())));
   }
-  absl::StatusOr<Tensor> Logits(int /*level*/, const DeviceRows& rows,
-                                int longest) override {
-    DeviceRows here = rows;
-    here.length.most = longest;
-    BANYAN_ASSIGN_OR_RETURN(PassInput input,
-                            InputOnDevice(sequence_, here, {}, workspace_));
+  absl::StatusOr<std::vector<Tensor>> Logits(
+      int /*level*/, absl::Span<const DraftTurn> turns) override {
+    std::vector<DevicePart> parts;
+    for (const DraftTurn& turn : turns)
+      parts.push_back({turn.drafter->traits().sequence, turn.rows});
+    BANYAN_ASSIGN_OR_RETURN(
+        PassInput input,
+        InputOnDevice(sequence_.network(), parts, {}, workspace_));
     TransformerPass pass(sequence_.network(), std::move(input));
     BANYAN_RETURN_IF_ERROR(pass.Run());
-    return pass.logits().Rows(rows.logits_from, rows.rows - rows.logits_from);
+    return pass.LogitsByPart();
   }
-  absl::Status Take(const TransformerPass& /*target*/,
+  absl::Status Take(const TransformerPass& /*target*/, const PassPart& /*part*/,
                     const Ints& /*kept_rows*/) override {
     return absl::OkStatus();
   }

@@ -144,13 +144,20 @@ absl::Status TransformerPass::Keep() {
   return absl::OkStatus();
 }
 
+std::vector<Tensor> TransformerPass::LogitsByPart() const {
+  std::vector<Tensor> logits;
+  for (const PassPart& part : input_.parts)
+    logits.push_back(logits_.Rows(part.first_row + part.logits_from,
+                                  part.rows - part.logits_from));
+  return logits;
+}
+
 std::unique_ptr<Scores> TransformerPass::ScoresOf(const PassPart& part) const {
   const Tensor logits = part.logits_from < part.rows
                             ? logits_.Rows(part.first_row, part.rows)
                             : Tensor{};
   std::vector<Tensor> taps;
-  for (int place : part.taps)
-    taps.push_back(taps_.at(place).Rows(part.first_row, part.rows));
+  for (int place : part.taps) taps.push_back(States(part, place));
   return std::make_unique<PassScores>(network_, input_.workspace, logits,
                                       part.logits_from, std::move(taps));
 }

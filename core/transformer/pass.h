@@ -77,11 +77,12 @@ class TransformerPass {
   absl::Status RunLayers();
 
   const PassInput& input() const { return input_; }
-  // The rows' logits, those of each part from its `logits_from` on, and the
-  // states of all rows at one of the parts' taps.
-  const Tensor& logits() const { return logits_; }
-  const Tensor& states(int tap) const { return taps_.at(tap); }
-  // Those of a part.
+  // By part its rows' logits, from its `logits_from` on.
+  std::vector<Tensor> LogitsByPart() const;
+  // The states of a part's rows at one of the parts' taps.
+  Tensor States(const PassPart& part, int tap) const {
+    return taps_.at(tap).Rows(part.first_row, part.rows);
+  }
   std::unique_ptr<Scores> ScoresOf(const PassPart& part) const;
 
  private:

@@ -35,16 +35,21 @@ absl::Status MakeAngles(const Network& network, PassInput& input) {
   return absl::OkStatus();
 }
 
-// What a kind of input does in its own way: puts the vectors that are given
-// into the stream, and zeroes the embeddings of the texts' first tokens.
+// What a kind of input does in its own way.
 struct OwnWays {
+  // Writes the rows of a table that the tokens or the positions name, or adds
+  // them.
+  absl::FunctionRef<absl::Status(const Tensor& to)> put_tokens;
+  absl::FunctionRef<absl::Status(const Tensor& to)> add_positions;
+  // Puts the vectors that are given into the stream.
   absl::FunctionRef<absl::Status()> put_vectors;
+  // Zeroes the embeddings of the texts' first tokens.
   absl::FunctionRef<absl::Status(const Tensor& embedded)> hide_first_tokens;
 };
 
 // Tokens and vectors, side by side.
-absl::Status EmbedBeside(const Network& network, const Ints& tokens,
-                         const OwnWays& own, PassInput& input) {
+absl::Status EmbedBeside(const Network& network, const OwnWays& own,
+                         PassInput& input) {
   const VectorInput& kind = network.architecture().input;
   const TransformerWeights& weights = network.weights();
   Backend& backend = network.backend();
@@ -52,8 +57,7 @@ absl::Status EmbedBeside(const Network& network, const Ints& tokens,
       input.beside, input.workspace->Matrix(Workspace::kBeside, input.rows,
                                             2 * network.hidden_size()));
   const Tensor embedded = TokenSide(network.architecture(), input.beside);
-  BANYAN_RETURN_IF_ERROR(
-      backend.Embed({tokens, weights.embedding.get(), embedded}));
+  BANYAN_RETURN_IF_ERROR(own.put_tokens(embedded));
   if (kind.hides_first_token)
     BANYAN_RETURN_IF_ERROR(own.hide_first_tokens(embedded));
   if (weights.token_norm.size > 0)
@@ -69,20 +73,16 @@ absl::Status EmbedBeside(const Network& network, const Ints& tokens,
 }
 
 // What the rows start from, angles aside.
-absl::Status Embed(const Network& network, const Ints& tokens,
-                   const Ints& positions, const OwnWays& own,
+absl::Status Embed(const Network& network, const OwnWays& own,
                    PassInput& input) {
-  Backend& backend = network.backend();
   if (network.architecture().input.kind != VectorInput::Kind::kNone) {
-    BANYAN_RETURN_IF_ERROR(EmbedBeside(network, tokens, own, input));
+    BANYAN_RETURN_IF_ERROR(EmbedBeside(network, own, input));
   } else {
-    BANYAN_RETURN_IF_ERROR(backend.Embed(
-        {tokens, network.weights().embedding.get(), input.stream}));
+    BANYAN_RETURN_IF_ERROR(own.put_tokens(input.stream));
     BANYAN_RETURN_IF_ERROR(own.put_vectors());
   }
-  if (!LearnsPositions(network)) return absl::OkStatus();
-  return backend.Embed({positions, network.weights().positions.get(),
-                        input.stream, /*add=*/true});
+  return LearnsPositions(network) ? own.add_positions(input.stream)
+                                  : absl::OkStatus();
 }
 
 class BatchInput {
@@ -117,9 +117,16 @@ class BatchInput {
       BANYAN_ASSIGN_OR_RETURN(
           places, workspace().List(Workspace::kPositions, positions_));
     }
+    const TransformerWeights& weights = network_.weights();
     return Embed(
-        network_, ids, places,
-        {[this] { return PutVectors(); },
+        network_,
+        {[&](const Tensor& to) {
+           return backend_.Embed({ids, weights.embedding.get(), to});
+         },
+         [&](const Tensor& to) {
+           return backend_.Embed({places, weights.positions.get(), to, true});
+         },
+         [this] { return PutVectors(); },
          [this](const Tensor& embedded) { return HideFirstTokens(embedded); }},
         input_);
   }
@@ -243,40 +250,67 @@ absl::StatusOr<PassInput> InputOfRuns(const Network& network,
   return std::move(input).Take();
 }
 
-absl::StatusOr<PassInput> InputOnDevice(TransformerSequence& sequence,
-                                        const DeviceRows& rows,
-                                        std::vector<int> taps,
+absl::StatusOr<PassInput> InputOnDevice(const Network& network,
+                                        absl::Span<const DevicePart> parts,
+                                        const std::vector<int>& taps,
                                         std::shared_ptr<Workspace> workspace) {
-  const Network& network = sequence.network();
-  PassInput input = {.parts = {{.sequence = &sequence,
-                                .rows = rows.rows,
-                                .taps = std::move(taps),
-                                .logits_from = rows.logits_from,
-                                .on_device = true,
-                                .first_pending = rows.first_pending,
-                                .length = rows.length,
-                                .visible = rows.visible,
-                                .visible_words = rows.visible_words}},
-                     .rows = rows.rows,
-                     .end = sequence.layers().size(),
+  PassInput input = {.end = parts.front().sequence->layers().size(),
                      .workspace = std::move(workspace)};
+  for (const DevicePart& part : parts) {
+    input.parts.push_back({.sequence = part.sequence,
+                           .rows = part.rows.rows,
+                           .taps = taps,
+                           .logits_from = part.rows.logits_from,
+                           .on_device = true,
+                           .first_row = input.rows,
+                           .first_pending = part.rows.first_pending,
+                           .length = part.rows.length,
+                           .visible = part.rows.visible,
+                           .visible_words = part.rows.visible_words});
+    input.rows += part.rows.rows;
+  }
   Backend& backend = network.backend();
+  const TransformerWeights& weights = network.weights();
+  // A part's rows of a matrix, one part after another.
+  const auto by_part = [&](const Tensor& of, const auto& what) -> absl::Status {
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      BANYAN_RETURN_IF_ERROR(
+          what(parts[i].rows,
+               of.Rows(input.parts[i].first_row, parts[i].rows.rows)));
+    return absl::OkStatus();
+  };
+  const auto put_tokens = [&](const Tensor& to) {
+    return by_part(to, [&](const DeviceRows& rows, const Tensor& own) {
+      return backend.Embed({rows.tokens, weights.embedding.get(), own});
+    });
+  };
+  const auto add_positions = [&](const Tensor& to) {
+    return by_part(to, [&](const DeviceRows& rows, const Tensor& own) {
+      return backend.Embed(
+          {rows.positions, weights.positions.get(), own, true});
+    });
+  };
   const auto put_vectors = [&] {
-    return rows.vectors.empty() ? absl::OkStatus()
-                                : backend.Copy({rows.vectors, input.stream});
+    return by_part(
+        input.stream, [&](const DeviceRows& rows, const Tensor& own) {
+          return rows.vectors.empty() ? absl::OkStatus()
+                                      : backend.Copy({rows.vectors, own});
+        });
   };
   // A text's first pair is the host's.
   const auto hides_nothing = [](const Tensor& /*embedded*/) {
     return absl::OkStatus();
   };
   BANYAN_RETURN_IF_ERROR(MakeStream(network, input));
-  BANYAN_RETURN_IF_ERROR(Embed(network, rows.tokens, rows.positions,
-                               {put_vectors, hides_nothing}, input));
+  BANYAN_RETURN_IF_ERROR(Embed(
+      network, {put_tokens, add_positions, put_vectors, hides_nothing}, input));
   if (LearnsPositions(network)) return input;
   BANYAN_RETURN_IF_ERROR(MakeAngles(network, input));
   BANYAN_ASSIGN_OR_RETURN(const Tensor angles, network.Angles());
   BANYAN_RETURN_IF_ERROR(
-      backend.Copy({.x = angles, .y = input.angles, .rows = rows.positions}));
+      by_part(input.angles, [&](const DeviceRows& rows, const Tensor& own) {
+        return backend.Copy({.x = angles, .y = own, .rows = rows.positions});
+      }));
   return input;
 }
 

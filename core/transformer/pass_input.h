@@ -85,11 +85,17 @@ struct BatchPassOptions {
 absl::StatusOr<PassInput> InputOfRuns(const Network& network,
                                       std::vector<BatchRun> runs,
                                       const BatchPassOptions& options);
+
+// A sequence's rows that the device alone holds.
+struct DevicePart {
+  TransformerSequence* sequence;
+  DeviceRows rows;
+};
 // Returns the same of rows on the device, with ops alone. The workspace has
-// room once that has been done.
-absl::StatusOr<PassInput> InputOnDevice(TransformerSequence& sequence,
-                                        const DeviceRows& rows,
-                                        std::vector<int> taps,
+// room once that has been done. All or none of the parts have vectors.
+absl::StatusOr<PassInput> InputOnDevice(const Network& network,
+                                        absl::Span<const DevicePart> parts,
+                                        const std::vector<int>& taps,
                                         std::shared_ptr<Workspace> workspace);
 
 // What inputs and layers share: x brought to a standard size, in y; and the

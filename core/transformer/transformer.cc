@@ -393,4 +393,12 @@ absl::StatusOr<std::unique_ptr<DeviceRound>> Transformer::NewDeviceRound(
   return TransformerRound::Create(*sequence, std::move(plan), std::move(known));
 }
 
+absl::StatusOr<RoundsFound> Transformer::RunRounds(
+    absl::Span<DeviceRound* const> rounds) const {
+  std::vector<TransformerRound*> own;
+  for (DeviceRound* round : rounds)
+    own.push_back(static_cast<TransformerRound*>(round));
+  return TransformerRound::Run(own);
+}
+
 }  // namespace banyan

@@ -57,6 +57,8 @@ class Transformer : public Model,
   absl::StatusOr<std::unique_ptr<DeviceRound>> NewDeviceRound(
       Session& session, RoundPlan plan,
       std::vector<std::unique_ptr<DeviceDrafter>> drafters) const override;
+  absl::StatusOr<RoundsFound> RunRounds(
+      absl::Span<DeviceRound* const> rounds) const override;
   bool by_default() const override;
 
  private:

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/memory/memory.h"
 #include "core/ops/op_args.h"
 #include "core/transformer/pass.h"
@@ -29,7 +29,6 @@ absl::StatusOr<std::unique_ptr<DeviceRound>> TransformerRound::Create(
       absl::WrapUnique(new TransformerRound(sequence, std::move(drafters)));
   plan.vocab_size = network.vocab_size();
   plan.used_vocab = network.options().used_vocab;
-  std::set<int> taps;
   for (std::size_t i = 0; i < round->drafters_.size(); ++i) {
     if (round->drafters_[i] == nullptr) continue;
     const TransformerDrafterTraits& traits = round->drafters_[i]->traits();
@@ -41,9 +40,7 @@ absl::StatusOr<std::unique_ptr<DeviceRound>> TransformerRound::Create(
     drafter.rereads = traits.rereads;
     drafter.by_depth = traits.by_depth;
     drafter.most_levels = traits.most_levels;
-    taps.insert(traits.taps.begin(), traits.taps.end());
   }
-  round->taps_.assign(taps.begin(), taps.end());
   BANYAN_ASSIGN_OR_RETURN(
       round->steps_, RoundSteps::Create(network.backend(), std::move(plan)));
   const LaidOut& laid_out = round->steps_->laid_out();
@@ -93,18 +90,12 @@ absl::Status TransformerRound::Begin(const Context& context) {
   return steps_->Begin(start);
 }
 
-absl::Status TransformerRound::GrowBucket() {
-  if (bucket_ > 0 && steps_->target_length() <= bucket_)
-    return absl::OkStatus();
+absl::Status TransformerRound::MakeRoom() {
   const int bucket = std::max(
       kLeastBucket, static_cast<int>(std::bit_ceil(
                         static_cast<unsigned>(steps_->target_length()))));
-  recording_ = nullptr;  // of buffers that may go
-  asked_ = false;
   bucket_ = 0;
-  // What the last round scored can be read until the next one is through.
-  workspace_ = std::make_shared<Workspace>(backend());
-  const int longest = std::min(bucket, sequence_.network().context_limit());
+  const int longest = std::min(bucket, network().context_limit());
   const RoundLayout& at = steps_->laid_out().layout();
   BANYAN_RETURN_IF_ERROR(
       sequence_.Reserve(longest - sequence_.length() + at.rows));
@@ -116,65 +107,121 @@ absl::Status TransformerRound::GrowBucket() {
   return absl::OkStatus();
 }
 
-absl::Status TransformerRound::Draft(int drafter) {
-  if (drafters_[static_cast<std::size_t>(drafter)] == nullptr)
-    return steps_->Select(drafter, 0);
-  const int levels = steps_->laid_out().layout().drafters[drafter].levels;
-  for (int level = 0; level < levels; ++level) {
-    BANYAN_RETURN_IF_ERROR(steps_->Select(drafter, level));
-    BANYAN_ASSIGN_OR_RETURN(
-        const Tensor logits,
-        drafters_[static_cast<std::size_t>(drafter)]->Logits(
-            level, steps_->draft_rows(drafter, level), bucket_));
-    BANYAN_RETURN_IF_ERROR(steps_->Draw(drafter, level, logits));
-  }
-  return steps_->Select(drafter, levels);
+absl::StatusOr<std::shared_ptr<TransformerRound::Company>>
+TransformerRound::CompanyOf(absl::Span<TransformerRound* const> rounds) {
+  std::shared_ptr<Company> company = rounds.front()->company_;
+  const bool stays = company != nullptr &&
+                     company->members.size() == rounds.size() &&
+                     absl::c_all_of(rounds, [&](const TransformerRound* round) {
+                       return round->company_ == company && round->HasRoom();
+                     });
+  if (stays) return company;
+  // Recordings of buffers that may go are dropped. What the last round scored
+  // can be read until the next one is through.
+  company = nullptr;
+  for (TransformerRound* round : rounds) round->company_ = nullptr;
+  for (TransformerRound* round : rounds)
+    if (!round->HasRoom()) BANYAN_RETURN_IF_ERROR(round->MakeRoom());
+  company = std::make_shared<Company>(Company{
+      .members = {rounds.begin(), rounds.end()},
+      .workspace = std::make_shared<Workspace>(rounds.front()->backend())});
+  for (TransformerRound* round : rounds) round->company_ = company;
+  return company;
 }
 
-absl::Status TransformerRound::Ask() {
-  for (std::size_t i = 0; i < drafters_.size(); ++i)
-    BANYAN_RETURN_IF_ERROR(Draft(static_cast<int>(i)));
-  BANYAN_RETURN_IF_ERROR(steps_->Merge());
-  DeviceRows rows = steps_->target_rows();
-  rows.length.most = bucket_;
-  BANYAN_ASSIGN_OR_RETURN(PassInput input,
-                          InputOnDevice(sequence_, rows, taps_, workspace_));
-  TransformerPass pass(sequence_.network(), std::move(input));
+absl::Status TransformerRound::Draft(const Company& company,
+                                     std::size_t drafter) {
+  const int number = static_cast<int>(drafter);
+  const auto select = [&](int level) -> absl::Status {
+    for (TransformerRound* member : company.members)
+      BANYAN_RETURN_IF_ERROR(member->steps_->Select(number, level));
+    return absl::OkStatus();
+  };
+  const TransformerRound& first = *company.members.front();
+  if (first.drafters_[drafter] == nullptr) return select(0);
+  const int levels = first.steps_->laid_out().layout().drafters[drafter].levels;
+  for (int level = 0; level < levels; ++level) {
+    BANYAN_RETURN_IF_ERROR(select(level));
+    std::vector<DraftTurn> turns;
+    for (TransformerRound* member : company.members) {
+      turns.push_back({member->drafters_[drafter].get(),
+                       member->steps_->draft_rows(number, level)});
+      turns.back().rows.length.most = member->bucket_;
+    }
+    BANYAN_ASSIGN_OR_RETURN(const std::vector<Tensor> logits,
+                            first.drafters_[drafter]->Logits(level, turns));
+    for (std::size_t i = 0; i < logits.size(); ++i)
+      BANYAN_RETURN_IF_ERROR(
+          company.members[i]->steps_->Draw(number, level, logits[i]));
+  }
+  return select(levels);
+}
+
+absl::Status TransformerRound::Ask(const Company& company) {
+  const TransformerRound& first = *company.members.front();
+  const std::size_t drafters = first.drafters_.size();
+  for (std::size_t i = 0; i < drafters; ++i)
+    BANYAN_RETURN_IF_ERROR(Draft(company, i));
+  std::vector<DevicePart> parts;
+  for (TransformerRound* member : company.members) {
+    BANYAN_RETURN_IF_ERROR(member->steps_->Merge());
+    parts.push_back({&member->sequence_, member->steps_->target_rows()});
+    parts.back().rows.length.most = member->bucket_;
+  }
+  BANYAN_ASSIGN_OR_RETURN(
+      PassInput input,
+      InputOnDevice(first.network(), parts,
+                    first.steps_->laid_out().plan().taps, company.workspace));
+  TransformerPass pass(first.network(), std::move(input));
   BANYAN_RETURN_IF_ERROR(pass.Run());
-  scores_ = pass.ScoresOf(pass.input().parts.front());
-  BANYAN_RETURN_IF_ERROR(steps_->Judge(pass.logits()));
-  BANYAN_RETURN_IF_ERROR(steps_->Keep(-1, sequence_.caches()));
-  for (std::size_t i = 0; i < drafters_.size(); ++i) {
-    if (TransformerSequence* const own = OwnOf(i))
-      BANYAN_RETURN_IF_ERROR(steps_->Keep(static_cast<int>(i), own->caches()));
-    if (drafters_[i] != nullptr)
-      BANYAN_RETURN_IF_ERROR(drafters_[i]->Take(pass, steps_->kept_rows()));
+  const std::vector<Tensor> logits = pass.LogitsByPart();
+  for (std::size_t m = 0; m < parts.size(); ++m) {
+    TransformerRound& member = *company.members[m];
+    const PassPart& part = pass.input().parts[m];
+    member.scores_ = pass.ScoresOf(part);
+    RoundSteps& steps = *member.steps_;
+    BANYAN_RETURN_IF_ERROR(steps.Judge(logits[m]));
+    BANYAN_RETURN_IF_ERROR(steps.Keep(-1, member.sequence_.caches()));
+    for (std::size_t i = 0; i < drafters; ++i) {
+      if (TransformerSequence* const own = member.OwnOf(i))
+        BANYAN_RETURN_IF_ERROR(steps.Keep(static_cast<int>(i), own->caches()));
+      if (TransformerDrafter* const drafter = member.drafters_[i].get())
+        BANYAN_RETURN_IF_ERROR(drafter->Take(pass, part, steps.kept_rows()));
+    }
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<RoundFindings> TransformerRound::Run() {
-  BANYAN_RETURN_IF_ERROR(GrowBucket());
-  if (recording_ == nullptr && asked_ && records_) {
-    absl::StatusOr<std::unique_ptr<Recording>> recording =
-        backend().Record([this] { return Ask(); });
-    records_ = !absl::IsUnimplemented(recording.status());
-    if (records_) {
-      BANYAN_RETURN_IF_ERROR(recording.status());
-      recording_ = *std::move(recording);
-    }
-  }
-  if (recording_ != nullptr)
-    BANYAN_RETURN_IF_ERROR(backend().Replay(*recording_));
-  else
-    BANYAN_RETURN_IF_ERROR(Ask());
-  asked_ = true;
+absl::StatusOr<RoundFindings> TransformerRound::Read() {
   BANYAN_ASSIGN_OR_RETURN(RoundFindings findings, steps_->Read());
   sequence_.Settle(steps_->target_length());
   for (std::size_t i = 0; i < drafters_.size(); ++i)
     if (TransformerSequence* const own = OwnOf(i))
       own->Settle(steps_->draft_length(static_cast<int>(i)));
   return findings;
+}
+
+absl::StatusOr<RoundsFound> TransformerRound::Run(
+    absl::Span<TransformerRound* const> rounds) {
+  BANYAN_ASSIGN_OR_RETURN(const std::shared_ptr<Company> company,
+                          CompanyOf(rounds));
+  Backend& backend = rounds.front()->backend();
+  if (company->recording == nullptr && company->asked) {
+    absl::StatusOr<std::unique_ptr<Recording>> recording =
+        backend.Record([&company] { return Ask(*company); });
+    if (!absl::IsUnimplemented(recording.status())) {
+      BANYAN_RETURN_IF_ERROR(recording.status());
+      company->recording = *std::move(recording);
+    }
+  }
+  if (company->recording != nullptr)
+    BANYAN_RETURN_IF_ERROR(backend.Replay(*company->recording));
+  else
+    BANYAN_RETURN_IF_ERROR(Ask(*company));
+  company->asked = true;
+  RoundsFound found;
+  for (TransformerRound* round : rounds) found.push_back(round->Read());
+  return found;
 }
 
 }  // namespace banyan

@@ -1,8 +1,10 @@
-// TransformerRound runs a device's rounds of one sequence of a transformer.
+// TransformerRound runs a device's rounds of one sequence of a transformer,
+// together with those of others.
 //
-// The first round enqueues the steps one by one, and the second records them
-// where the device records. Later rounds replay the recording with one call,
-// until the text outgrows the bucket of lengths that the recording is for.
+// The first round of the same sequences enqueues the steps one by one, and the
+// second records them where the device records. Later rounds replay the
+// recording with one call, until a text outgrows the bucket of lengths that the
+// recording is for.
 #ifndef BANYAN_CORE_TRANSFORMER_TRANSFORMER_ROUND_H_
 #define BANYAN_CORE_TRANSFORMER_TRANSFORMER_ROUND_H_
 
@@ -24,11 +26,13 @@ namespace banyan {
 class TransformerRound : public DeviceRound {
  public:
   // A drafter for each of the plan's, in its order; null for those whose trees
-  // are uploaded. Unimplemented if a drafter
-  // is on another device.
+  // are uploaded. Unimplemented if a drafter is on another device.
   static absl::StatusOr<std::unique_ptr<DeviceRound>> Create(
       TransformerSequence& sequence, RoundPlan plan,
       std::vector<std::unique_ptr<TransformerDrafter>> drafters);
+  // DeviceRounds::RunRounds, of rounds of one plan.
+  static absl::StatusOr<RoundsFound> Run(
+      absl::Span<TransformerRound* const> rounds);
 
   absl::Status Begin(const Context& context) override;
   int longest_text() const override;
@@ -36,23 +40,38 @@ class TransformerRound : public DeviceRound {
   absl::Status Upload(int drafter, const UploadedTree& tree) override {
     return steps_->Upload(drafter, tree);
   }
-  absl::StatusOr<RoundFindings> Run() override;
   const Scores& scores() const override { return *scores_; }
   absl::StatusOr<std::vector<double>> Proposal(int drafter, int node) override {
     return steps_->Proposal(drafter, node);
   }
 
  private:
+  // Rounds that are run together.
+  struct Company {
+    std::vector<TransformerRound*> members;
+    std::shared_ptr<Workspace> workspace;  // has what the last round scored
+    bool asked = false;
+    std::unique_ptr<Recording> recording = nullptr;
+  };
+
   TransformerRound(TransformerSequence& sequence,
                    std::vector<std::unique_ptr<TransformerDrafter>> drafters)
       : sequence_(sequence), drafters_(std::move(drafters)) {}
 
-  Backend& backend() const { return sequence_.network().backend(); }
-  // Room for a longer text, once the bucket is too short.
-  absl::Status GrowBucket();
+  const Network& network() const { return sequence_.network(); }
+  Backend& backend() const { return network().backend(); }
+  // The company of these rounds: a new one if they were not together before, or
+  // one of them needs more room.
+  static absl::StatusOr<std::shared_ptr<Company>> CompanyOf(
+      absl::Span<TransformerRound* const> rounds);
   // Every step of a round.
-  absl::Status Ask();
-  absl::Status Draft(int drafter);
+  static absl::Status Ask(const Company& company);
+  static absl::Status Draft(const Company& company, std::size_t drafter);
+  bool HasRoom() const {
+    return bucket_ > 0 && steps_->target_length() <= bucket_;
+  }
+  absl::Status MakeRoom();
+  absl::StatusOr<RoundFindings> Read();
 
   // A drafter's own sequence; null: it has none.
   TransformerSequence* OwnOf(std::size_t drafter) const {
@@ -63,14 +82,10 @@ class TransformerRound : public DeviceRound {
 
   TransformerSequence& sequence_;
   const std::vector<std::unique_ptr<TransformerDrafter>> drafters_;
-  std::vector<int> taps_;  // of the target's states, that drafters read
-  std::shared_ptr<Workspace> workspace_;
   std::unique_ptr<RoundSteps> steps_;
   std::unique_ptr<Scores> scores_;
-  int bucket_ = 0;      // the longest committed text that there is room for
-  bool asked_ = false;  // since the bucket grew
-  bool records_ = true;
-  std::unique_ptr<Recording> recording_;
+  int bucket_ = 0;  // the longest committed text that there is room for
+  std::shared_ptr<Company> company_;  // of the last round
 };
 
 }  // namespace banyan

@@ -81,7 +81,13 @@ class Passes {
   static constexpr int kGrowth = 64;
 
   absl::Status Run() {
-    if (round_ != nullptr) return round_->Run().status();
+    if (round_ != nullptr) {
+      DeviceRound* const round = round_.get();
+      BANYAN_ASSIGN_OR_RETURN(
+          const RoundsFound found,
+          model_.facets().device_rounds->RunRounds({&round, 1}));
+      return found.front().status();
+    }
     const TokenBatch batch = TokenBatch::Chain(
         AnyTokens(tokens_, model_.vocab_size()), session_->length());
     BANYAN_RETURN_IF_ERROR(ScoreOne(model_, *session_, batch).status());

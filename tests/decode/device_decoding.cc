@@ -122,7 +122,12 @@ absl::StatusOr<Decoder> DecoderOf(const Models& models,
 
 Rounds RoundsOf(Decoder& decoder, const Prompt& prompt, int tokens,
                 RandomSource& random) {
-  const StopRule stop = {.end_of_text = {17}, .max_new_tokens = tokens};
+  return RoundsOf(decoder, prompt,
+                  {.end_of_text = {17}, .max_new_tokens = tokens}, random);
+}
+
+Rounds RoundsOf(Decoder& decoder, const Prompt& prompt, const StopRule& stop,
+                RandomSource& random) {
   auto sequence = decoder.Begin(prompt, stop);
   Check(sequence.ok(), sequence.status().message());
   Rounds run;

@@ -81,7 +81,9 @@ struct DecodedSetting {
 absl::StatusOr<Decoder> DecoderOf(const Models& models,
                                   const DecodedSetting& setting);
 
-// All rounds of a prompt.
+// All rounds of a prompt, until `stop` or that many tokens.
+Rounds RoundsOf(Decoder& decoder, const Prompt& prompt, const StopRule& stop,
+                RandomSource& random);
 Rounds RoundsOf(Decoder& decoder, const Prompt& prompt, int tokens,
                 RandomSource& random);
 

@@ -91,9 +91,9 @@ class DeviceHead : public TransformerDrafter {
 
   absl::Status Join(const DrafterRoom& room) override;
   absl::Status Begin(const Context& context) override;
-  absl::StatusOr<Tensor> Logits(int level, const DeviceRows& rows,
-                                int longest) override;
-  absl::Status Take(const TransformerPass& target,
+  absl::StatusOr<std::vector<Tensor>> Logits(
+      int level, absl::Span<const DraftTurn> turns) override;
+  absl::Status Take(const TransformerPass& target, const PassPart& part,
                     const Ints& kept_rows) override;
 
  private:
@@ -159,27 +159,37 @@ absl::StatusOr<Tensor> DeviceHead::Vectors(int level, const DeviceRows& rows) {
   return vectors;
 }
 
-absl::StatusOr<Tensor> DeviceHead::Logits(int level, const DeviceRows& rows,
-                                          int longest) {
-  DeviceRows here = rows;
-  here.length.most = longest;
-  BANYAN_ASSIGN_OR_RETURN(here.vectors, Vectors(level, rows));
+absl::StatusOr<std::vector<Tensor>> DeviceHead::Logits(
+    int level, absl::Span<const DraftTurn> turns) {
+  const auto head = [](const DraftTurn& turn) {
+    return static_cast<DeviceHead*>(turn.drafter);
+  };
+  std::vector<DevicePart> parts;
+  for (const DraftTurn& turn : turns) {
+    parts.push_back({&head(turn)->sequence_, turn.rows});
+    BANYAN_ASSIGN_OR_RETURN(parts.back().rows.vectors,
+                            head(turn)->Vectors(level, turn.rows));
+  }
   BANYAN_ASSIGN_OR_RETURN(
       PassInput input,
-      InputOnDevice(sequence_, here, {source_.output_tap}, workspace_));
+      InputOnDevice(network(), parts, {source_.output_tap}, workspace_));
   TransformerPass pass(network(), std::move(input));
   BANYAN_RETURN_IF_ERROR(pass.Run());
-  BANYAN_RETURN_IF_ERROR(
-      ops().Copy({.x = pass.states(source_.output_tap),
-                  .y = outputs_.view.Rows(rows.first_pending, rows.rows)}));
-  return pass.logits().Rows(rows.logits_from, rows.rows - rows.logits_from);
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    const DeviceRows& rows = turns[i].rows;
+    BANYAN_RETURN_IF_ERROR(
+        ops().Copy({.x = pass.States(pass.input().parts[i], source_.output_tap),
+                    .y = head(turns[i])->outputs_.view.Rows(rows.first_pending,
+                                                            rows.rows)}));
+  }
+  return pass.LogitsByPart();
 }
 
 absl::Status DeviceHead::Take(const TransformerPass& target,
-                              const Ints& kept_rows) {
+                              const PassPart& part, const Ints& kept_rows) {
   for (std::size_t i = 0; i < source_.spec.taps.size(); ++i)
     BANYAN_RETURN_IF_ERROR(
-        ops().Copy({.x = target.states(source_.spec.taps[i])
+        ops().Copy({.x = target.States(part, source_.spec.taps[i])
                              .Columns(0, source_.spec.state_size),
                     .y = Part(i),
                     .rows = kept_rows}));

@@ -233,13 +233,9 @@ class HeadsDrafter : public TransformerDrafter {
       const TransformerHeads& heads) {
     auto drafter = absl::WrapUnique(new HeadsDrafter(heads));
     const Network& target = heads.target_;
-    for (OwnedTensor* matrix : {&drafter->state_, &drafter->x_, &drafter->y_}) {
-      BANYAN_ASSIGN_OR_RETURN(
-          *matrix, OwnedTensor::New(1, target.hidden_size(), target.backend()));
-    }
     BANYAN_ASSIGN_OR_RETURN(
-        drafter->logits_,
-        OwnedTensor::New(1, heads.columns(), target.backend()));
+        drafter->state_,
+        OwnedTensor::New(1, target.hidden_size(), target.backend()));
     return drafter;
   }
 
@@ -248,20 +244,34 @@ class HeadsDrafter : public TransformerDrafter {
         context.features.At(kAfterFinalNorm, context.features.rows - 1);
     return state_.Upload(state, heads_.target_.backend());
   }
-  absl::StatusOr<Tensor> Logits(int level, const DeviceRows& /*rows*/,
-                                int /*longest*/) override {
-    BANYAN_RETURN_IF_ERROR(
-        heads_.target_.backend().Copy({state_.view, x_.view}));
-    BANYAN_RETURN_IF_ERROR(
-        heads_.RunHead(heads_.heads_[static_cast<std::size_t>(level)], x_.view,
-                       y_.view, logits_.view));
-    return logits_.view;
+  absl::StatusOr<std::vector<Tensor>> Logits(
+      int level, absl::Span<const DraftTurn> turns) override {
+    const int rows = static_cast<int>(turns.size());
+    const int hidden = heads_.target_.hidden_size();
+    BANYAN_ASSIGN_OR_RETURN(
+        const Tensor x, workspace_.Matrix(Workspace::kStream, rows, hidden));
+    BANYAN_ASSIGN_OR_RETURN(
+        const Tensor y, workspace_.Matrix(Workspace::kNormed, rows, hidden));
+    BANYAN_ASSIGN_OR_RETURN(
+        const Tensor logits,
+        workspace_.Matrix(Workspace::kLogits, rows, heads_.columns()));
+    for (int i = 0; i < rows; ++i) {
+      const auto* own = static_cast<const HeadsDrafter*>(
+          turns[static_cast<std::size_t>(i)].drafter);
+      BANYAN_RETURN_IF_ERROR(
+          heads_.target_.backend().Copy({own->state_.view, x.Rows(i, 1)}));
+    }
+    BANYAN_RETURN_IF_ERROR(heads_.RunHead(
+        heads_.heads_[static_cast<std::size_t>(level)], x, y, logits));
+    std::vector<Tensor> by_turn;
+    for (int i = 0; i < rows; ++i) by_turn.push_back(logits.Rows(i, 1));
+    return by_turn;
   }
-  absl::Status Take(const TransformerPass& target,
+  absl::Status Take(const TransformerPass& target, const PassPart& part,
                     const Ints& kept_rows) override {
     const auto before = static_cast<std::size_t>(kept_rows.size) - 1;
     return heads_.target_.backend().Copy(
-        {.x = target.states(kAfterFinalNorm),
+        {.x = target.States(part, kAfterFinalNorm),
          .y = state_.view,
          .rows = {kept_rows.buffer, kept_rows.offset + before, 1}});
   }
@@ -277,10 +287,12 @@ class HeadsDrafter : public TransformerDrafter {
              .longest_text = heads.target_.context_limit(),
              .shortest_text = 2,  // else there is no state
              .taps = {kAfterFinalNorm}}),
-        heads_(heads) {}
+        heads_(heads),
+        workspace_(heads.target_.backend()) {}
 
   const TransformerHeads& heads_;
-  OwnedTensor state_, x_, y_, logits_;
+  OwnedTensor state_;
+  Workspace workspace_;
 };
 
 absl::StatusOr<std::unique_ptr<DeviceDrafter>> TransformerHeads::OnDevice()

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "core/base/check.h"
 #include "core/base/common.h"
 #include "core/base/params.h"
@@ -303,12 +304,14 @@ TEST_P(ShippedOnHost, LeavesGreedyTextAsItIs) {
 }
 
 // Presets whose rounds a device runs, every one: on this processor many, in the
-// emulated GPU's kernels a few.
+// emulated GPU's kernels a few, but for those that another one's kernels test.
+const char* const kOfText[] = {"hybrid", "recycling", "relay", "sam_eagle"};
 class OwnRounds : public testing::TestWithParam<std::string> {};
 
 TEST_P(OwnRounds, AreTheHosts) {
+  const bool of_text = absl::c_linear_search(kOfText, GetParam());
   for (const bool emulated : {false, true}) {
-    if (emulated && LeftOutOnHost("shipped")) continue;
+    if (emulated && (of_text || LeftOutOnHost("shipped"))) continue;
     PresetBench bench(BackendOf(emulated ? "emulated_gpu" : "cpu"),
                       kShippedTarget, PromptsFor(GetParam(), emulated ? 1 : 2),
                       emulated ? 3 : 60);
@@ -322,6 +325,14 @@ TEST_P(OwnRounds, AreTheHosts) {
         EXPECT_EQ(own, bench.Trace(*method.decoder, prompt))
             << temperature << ", prompt " << prompt.id;
       }
+      if (emulated || method.decoder->carries_state()) continue;
+      method.decoder->method().rounds = RoundsOn::kDevice;
+      const auto together =
+          bench.TraceTogether(*method.decoder, bench.prompts(), 2);
+      EXPECT_GT(together.shared, 0);
+      for (std::size_t i = 0; i < bench.prompts().size(); ++i)
+        EXPECT_EQ(together.traces[i],
+                  bench.Trace(*method.decoder, bench.prompts()[i]));
     }
   }
 }
@@ -329,7 +340,8 @@ TEST_P(OwnRounds, AreTheHosts) {
 INSTANTIATE_TEST_SUITE_P(Some, OwnRounds,
                          testing::Values("specinfer_2", "merged_heads",
                                          "eagle_merged", "copy", "suffix",
-                                         "ngram", "eagle2", "medusa"),
+                                         "ngram", "eagle2", "medusa", "hybrid",
+                                         "recycling", "relay", "sam_eagle"),
                          [](const auto& row) { return row.param; });
 
 INSTANTIATE_TEST_SUITE_P(Some, ShippedOnHost,
