@@ -117,6 +117,9 @@ absl::StatusOr<HostCause> FindRounds(const Method& method, Sequence& sequence,
   const std::optional<JudgeKind> judge = method.verifier->traits().device_judge;
   if (!judge) return HostCause::kVerifier;
   if (method.scoring == Scoring::kUnmerged) return HostCause::kUnmerged;
+  // Growth that goes to and fro between drafters.
+  for (const SequenceTrunk& trunk : sequence.trunks)
+    if (trunk.policy->of_method() != nullptr) return HostCause::kPolicy;
   Parts parts = {.plan = {.judge = *judge,
                           .target_rule = method.rule,
                           .end_of_text = sequence.stop.end_of_text,
@@ -181,19 +184,16 @@ absl::StatusOr<HostCause> UploadTrunk(const Method& method, std::size_t number,
                                       RandomSource& random) {
   std::vector<Drafting> draftings;
   for (const Sequence* sequence : sequences) {
-    const SequenceTrunk& trunk = sequence->trunks[number];
     const Context& context = sequence->context;
     draftings.emplace_back(
-        TrunkView{*trunk.drafter, *trunk.session, *trunk.policy,
-                  method.trunks[number].draw_kind, static_cast<int>(number)},
-        context, LimitsOf(*sequence),
-        Chance(random, context.prompt, context.round));
+        std::vector<TrunkView>{ViewOf(method, *sequence, number)}, context,
+        LimitsOf(*sequence), Chance(random, context.prompt, context.round));
   }
   BANYAN_RETURN_IF_ERROR(
       Naming(method.trunks[number], DraftAll(absl::MakeSpan(draftings))));
   for (std::size_t i = 0; i < sequences.size(); ++i) {
     DeviceSide& side = *sequences[i]->device_side;
-    TrunkTree tree = std::move(draftings[i]).Take();
+    TrunkTree tree = std::move(std::move(draftings[i]).Take().front());
     const std::optional<UploadedTree> upload =
         ToUpload(tree, sequences[i]->target.vocab_size());
     const PolicyTraits policy = sequences[i]->trunks[number].policy->traits();
@@ -440,7 +440,6 @@ absl::StatusOr<RoundRecords> RunOnDevice(const Method& method,
   for (absl::StatusOr<RoundRecord>& record : records) {
     if (!record.ok()) continue;
     record->times = timer.times();
-    record->times.draft_ns.resize(method.trunks.size(), 0);
     record->sequences = static_cast<int>(records.size());
     record->pass_tokens = pass_tokens;
   }

@@ -101,6 +101,32 @@ absl::StatusOr<DrawKind> PreferredLaw(const Trunk& trunk,
       ": they have no draw kind in common"));
 }
 
+namespace {
+
+// Policies of all drafters: all trunks have one, made for as many drafters.
+absl::Status CheckOfMethod(const Method& method) {
+  const auto of_method = [](const Trunk& trunk) {
+    return trunk.policy->of_method() != nullptr;
+  };
+  const auto first =
+      std::find_if(method.trunks.begin(), method.trunks.end(), of_method);
+  if (first == method.trunks.end()) return absl::OkStatus();
+  if (!std::all_of(method.trunks.begin(), method.trunks.end(), of_method))
+    return absl::FailedPreconditionError(absl::StrCat(
+        "policy ", first->policy_name,
+        " shapes the tree of all drafters: state it as the method's `policy`, "
+        "not as that of one trunk"));
+  const int drafters = first->policy->traits().drafters;
+  if (drafters != 0 && drafters != static_cast<int>(method.trunks.size()))
+    return absl::FailedPreconditionError(absl::StrCat(
+        "policy ", first->policy_name, " has acceptance and costs of ",
+        Counted(drafters, "drafter"), ", the method has ",
+        method.trunks.size()));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::Status CheckMethod(const Method& method) {
   const VerifierTraits traits = method.verifier->traits();
   if (traits.exactness == Exactness::kLosslessAtTemperatureZero &&
@@ -113,6 +139,7 @@ absl::Status CheckMethod(const Method& method) {
   if (traits.one_list && method.trunks.size() > 1)
     return Refuse(method, absl::StrCat(method.trunks.size(), " trunks"),
                   "it takes the draws of one trunk");
+  BANYAN_RETURN_IF_ERROR(CheckOfMethod(method));
   for (const Trunk& trunk : method.trunks)
     BANYAN_RETURN_IF_ERROR(CheckTrunk(method, trunk));
   return absl::OkStatus();

@@ -2,6 +2,7 @@
 #ifndef BANYAN_DECODE_PHASE_TIMER_H_
 #define BANYAN_DECODE_PHASE_TIMER_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/base/clock.h"
@@ -10,7 +11,6 @@
 namespace banyan {
 
 enum class Phase {
-  kDraft,   // of one trunk: each call ends another trunk's
   kDerive,  // merging and flattening
   kTarget,
   kVerify,
@@ -22,15 +22,17 @@ enum class Phase {
 // Begins when it is made; each phase begins where the one before ended.
 class PhaseTimer {
  public:
-  explicit PhaseTimer(const Clock& clock) : lap_(clock) {}
+  // Of `trunks`, whose times there are.
+  PhaseTimer(const Clock& clock, std::size_t trunks) : lap_(clock) {
+    times_.draft_ns.resize(trunks, 0);
+  }
 
-  // Ends a phase, and adds its time to what it took before.
+  // Ends a phase, and adds its time to what it took before; the same of a
+  // trunk's drafting.
+  void EndDraft(std::size_t trunk) { times_.draft_ns[trunk] += lap_(); }
   void End(Phase phase) {
     const std::int64_t ns = lap_();
     switch (phase) {
-      case Phase::kDraft:
-        times_.draft_ns.push_back(ns);
-        return;
       case Phase::kDerive:
         times_.derive_ns += ns;
         return;

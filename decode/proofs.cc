@@ -81,7 +81,10 @@ std::vector<ProofPair> PairsOf(const Method& method) {
     if (trunk.drafter->carried() != nullptr && !drafters.empty())
       add("carried", drafters.front());
   }
-  if (method.trunks.size() > 1) add("trunks", "merged");
+  if (method.trunks.size() > 1)
+    add("trunks", method.trunks.front().policy->of_method() == nullptr
+                      ? "merged"
+                      : "taking_turns");
   return pairs;
 }
 

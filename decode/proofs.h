@@ -3,7 +3,8 @@
 //
 // Proofs enumerate pairings of a verifier with one other part: a policy, a
 // drafter, a drafter that carries state from prompt to prompt, or trunks that
-// are merged. The record (decode/proofs.txt) has a line for each such pair,
+// are merged, drafted one after another or by drafters that take turns. The
+// record (decode/proofs.txt) has a line for each such pair,
 // with hashes of what its proofs compiled; scripts/proofs.py says how it is
 // made.
 #ifndef BANYAN_DECODE_PROOFS_H_
@@ -25,7 +26,7 @@ extern const char* const kProofRecord;  // decode/proofs.txt
 struct ProofPair {
   std::string verifier;
   std::string kind;  // "policy", "drafter", "carried" or "trunks"
-  std::string part;  // its name; of trunks "merged"
+  std::string part;  // its name; of trunks "merged" or "taking_turns"
 
   bool operator==(const ProofPair&) const = default;
 };

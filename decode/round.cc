@@ -24,6 +24,13 @@ DraftLimits LimitsOf(const Sequence& sequence) {
           .end_of_text = sequence.stop.end_of_text};
 }
 
+TrunkView ViewOf(const Method& method, const Sequence& sequence,
+                 std::size_t trunk) {
+  const SequenceTrunk& own = sequence.trunks[trunk];
+  return {*own.drafter, *own.session, *own.policy,
+          method.trunks[trunk].draw_kind, static_cast<int>(trunk)};
+}
+
 absl::Status Naming(const Trunk& trunk, absl::Status status) {
   if (!absl::IsInvalidArgument(status)) return status;
   return absl::InvalidArgumentError(
@@ -42,46 +49,40 @@ struct Part {
   TargetFacts facts = {};
 };
 
-// Draft: grow every trunk, for all sequences at once, then merge each one's in
-// their order.
+// Draft: grow every tree, for all sequences at once, then merge each one's
+// trunks.
 absl::StatusOr<std::vector<Part>> Draft(const Method& method,
                                         absl::Span<Sequence* const> sequences,
                                         RandomSource& random,
                                         PhaseTimer& timer) {
-  std::vector<std::vector<TrunkTree>> grown(sequences.size());
-  for (std::size_t t = 0; t < method.trunks.size(); ++t) {
-    std::vector<Drafting> draftings;
-    for (std::size_t i = 0; i < sequences.size(); ++i) {
-      const Sequence& sequence = *sequences[i];
-      const SequenceTrunk& trunk = sequence.trunks[t];
-      draftings.emplace_back(
-          TrunkView{*trunk.drafter, *trunk.session, *trunk.policy,
-                    method.trunks[t].draw_kind, static_cast<int>(t)},
-          sequence.context, LimitsOf(sequence),
-          Chance(random, sequence.context.prompt, sequence.context.round),
-          grown[i].empty() ? 0 : grown[i].back().now());
-    }
-    BANYAN_RETURN_IF_ERROR(
-        Naming(method.trunks[t], DraftAll(absl::MakeSpan(draftings))));
-    for (std::size_t i = 0; i < draftings.size(); ++i) {
-      Sequence& sequence = *sequences[i];
-      grown[i].push_back(std::move(draftings[i]).Take());
-      if (TargetPassPart* part =
-              sequence.trunks[t].session->facets().in_target_pass)
-        part->Plant(sequence.context, LimitsOf(sequence).max_depth,
-                    grown[i].back());
-    }
-    // The draft has been read, so the work that made it is done.
-    timer.End(Phase::kDraft);
+  std::vector<Drafting> draftings;
+  for (const Sequence* sequence : sequences) {
+    std::vector<TrunkView> trunks;
+    for (std::size_t t = 0; t < method.trunks.size(); ++t)
+      trunks.push_back(ViewOf(method, *sequence, t));
+    draftings.emplace_back(
+        std::move(trunks), sequence->context, LimitsOf(*sequence),
+        Chance(random, sequence->context.prompt, sequence->context.round));
   }
+  // Once a draft has been read the work that made it is done.
+  BANYAN_RETURN_IF_ERROR(DraftAll(
+      absl::MakeSpan(draftings), [&](std::size_t trunk, absl::Status status) {
+        timer.EndDraft(trunk);
+        return Naming(method.trunks[trunk], std::move(status));
+      }));
   std::vector<Part> parts;
   for (std::size_t i = 0; i < sequences.size(); ++i) {
-    const Context& context = sequences[i]->context;
-    if (grown[i].empty())  // plain decoding: a bare root
-      grown[i].emplace_back(context.root(), 0, DrawKind::kDeterministic);
-    parts.push_back({*sequences[i],
-                     Chance(random, context.prompt, context.round),
-                     Merge(grown[i])});
+    Sequence& sequence = *sequences[i];
+    const Context& context = sequence.context;
+    std::vector<TrunkTree> grown = std::move(draftings[i]).Take();
+    for (std::size_t t = 0; t < grown.size(); ++t)
+      if (TargetPassPart* part =
+              sequence.trunks[t].session->facets().in_target_pass)
+        part->Plant(context, LimitsOf(sequence).max_depth, grown[t]);
+    if (grown.empty())  // plain decoding: a bare root
+      grown.emplace_back(context.root(), 0, DrawKind::kDeterministic);
+    parts.push_back({sequence, Chance(random, context.prompt, context.round),
+                     Merge(grown)});
   }
   return parts;
 }

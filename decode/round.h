@@ -2,6 +2,7 @@
 #ifndef BANYAN_DECODE_ROUND_H_
 #define BANYAN_DECODE_ROUND_H_
 
+#include <cstddef>
 #include <vector>
 
 #include "core/base/common.h"
@@ -14,6 +15,9 @@
 namespace banyan {
 
 DraftLimits LimitsOf(const Sequence& sequence);
+// What a sequence drafts with in a trunk.
+TrunkView ViewOf(const Method& method, const Sequence& sequence,
+                 std::size_t trunk);
 // An error that a drafter's numbers are none also says whose.
 absl::Status Naming(const Trunk& trunk, absl::Status status);
 

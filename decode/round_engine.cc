@@ -22,7 +22,7 @@ absl::StatusOr<RoundRecords> RoundEngine::Run(
     RandomSource& random) const {
   for (const Sequence* sequence : sequences)
     BANYAN_RETURN_IF_ERROR(sequence->failed);
-  PhaseTimer timer(*clock_);
+  PhaseTimer timer(*clock_, method.trunks.size());
   BANYAN_ASSIGN_OR_RETURN(const HostCause cause,
                           WhyHere(method, sequences, random));
   if (cause == HostCause::kNone) return RunOnDevice(method, sequences, timer);

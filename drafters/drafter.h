@@ -51,6 +51,10 @@ struct DrafterTraits {
   bool reads_scores = false;
   // The most probes a round: rows that the target scores for the drafter alone.
   int probes = 0;
+  // Whether it can be asked for a node that another drafter drew, together with
+  // or after the nodes above it. A drafter that plants probes cannot: there are
+  // so many for each node of its own.
+  bool below_others = true;
 };
 
 // A store that goes from prompt to prompt: how many of its `unit` it holds, and

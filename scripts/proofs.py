@@ -121,8 +121,10 @@ def parts_of(sources):
     for name, _, path in sources.rows("tree/policies/catalogue.cc",
                                       "tree/policies"):
         parts.append(("policy", name, sources.hash([path] + small_model)))
-    parts.append(("trunks", "merged",
-                  sources.hash(list(PROOF_POLICIES) + small_model)))
+    trunks = sources.hash(list(PROOF_POLICIES) + small_model)
+    parts.append(("trunks", "merged", trunks))
+    # Their policy is the proof's own.
+    parts.append(("trunks", "taking_turns", trunks))
     for name, row, path in sources.rows("drafters/catalogue.cc",
                                         "drafters/*/*"):
         files = list(PROOF_POLICIES) + sources.folder(path.rpartition("/")[0])

@@ -46,6 +46,8 @@ struct Proposal {
   // True if the masses are scores, which only order the candidates: nothing may
   // be drawn from them.
   bool ranked = false;
+  // The token of the largest mass; -1: nobody looked.
+  TokenId favourite = -1;
 };
 
 struct Draw {

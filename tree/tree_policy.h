@@ -62,11 +62,15 @@ struct PolicyTraits {
   // counted.
   int nodes = 0;
   int levels = 0;  // of its tree at most; each takes one pass to draft
+  // Of a policy of all drafters: for how many it was made; 0: for any.
+  int drafters = 0;
 };
 
 // The most draws that a policy may make in a round. A node keeps its proposal,
 // a number for each token, until the round ends; a pass scores all of them.
 inline constexpr int kMaxDraws = 4096;
+
+class MethodPolicy;  // tree/method_policy.h
 
 class TreePolicy {
  public:
@@ -79,6 +83,10 @@ class TreePolicy {
   // What to draw next. Depends on the tree and on committed state only. Names
   // open nodes only, each at most once.
   virtual std::vector<Expansion> Next(const TrunkTree& tree) const = 0;
+
+  // This one, if it shapes the tree of all drafters of a method; null: it
+  // shapes one trunk's.
+  virtual const MethodPolicy* of_method() const { return nullptr; }
 
   // The nodes to keep once Next() has returned nothing, closed under parents.
   // Only a policy whose sole draw kind is deterministic may leave nodes out;

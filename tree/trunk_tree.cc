@@ -112,7 +112,9 @@ int TrunkTree::AddDraw(int index, TokenId token, Distribution judged_by,
   if (!dropped) {
     child = ChildOf(nodes_, index, token);
     if (child >= 0) {
-      ++states_[NodeIndex(child)].multiplicity;
+      NodeState& state = states_[NodeIndex(child)];
+      ++state.multiplicity;
+      if (state.rank < 0) state.rank = static_cast<int>(draws(index).size());
     } else {
       const double mass = path_mass(index) * proposal->q.Mass(token);
       child = NewNode(index, token);
@@ -127,6 +129,13 @@ int TrunkTree::AddDraw(int index, TokenId token, Distribution judged_by,
   if (draw_kind_ != DrawKind::kIndependent)
     SetRemaining(index, remaining(index).Without(token));
   return child;
+}
+
+int TrunkTree::Adopt(int parent, TokenId token) {
+  const int index = NewNode(parent, token);
+  states_.back().path_mass = 0;
+  states_.back().multiplicity = 0;
+  return index;
 }
 
 void TrunkTree::SetShared(int index) {

@@ -53,11 +53,11 @@ class TrunkTree {
   TokenId candidate(int index) const;
   double candidate_mass(int index) const;
   // The product of the drafter's masses along the path to a node: 1 at the
-  // root.
+  // root, 0 below the first one that was adopted.
   double path_mass(int index) const;
-  // How many draws led to a node; 1 for the root.
+  // How many draws led to a node; 1 for the root, 0 for one that was adopted.
   int multiplicity(int index) const;
-  // Which draw of its parent made a node, from 0; -1 for the root.
+  // Which draw of its parent led to a node first, from 0; -1: none did.
   int rank(int index) const;
   // False for nodes that must not be drafted below: an end of text, a node at
   // the depth limit, one whose proposal has no mass left.
@@ -73,6 +73,9 @@ class TrunkTree {
   int AddDraw(int index, TokenId token, Distribution judged_by,
               bool dropped = false);
   void SetShared(int index);
+  // Adds a node that another trunk drew, as a child of `parent` that has none
+  // with this token.
+  int Adopt(int parent, TokenId token);
   // A node that is scored for its trunk and never judged (Node::vector).
   int AddProbe(int parent, TokenId token,
                std::shared_ptr<const std::vector<float>> vector = nullptr);

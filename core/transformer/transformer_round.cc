@@ -107,43 +107,43 @@ absl::Status TransformerRound::MakeRoom() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<TransformerRound::Company>>
-TransformerRound::CompanyOf(absl::Span<TransformerRound* const> rounds) {
-  std::shared_ptr<Company> company = rounds.front()->company_;
-  const bool stays = company != nullptr &&
-                     company->members.size() == rounds.size() &&
+absl::StatusOr<std::shared_ptr<TransformerRound::Joined>>
+TransformerRound::JoinedOf(absl::Span<TransformerRound* const> rounds) {
+  std::shared_ptr<Joined> joined = rounds.front()->joined_;
+  const bool stays = joined != nullptr &&
+                     joined->members.size() == rounds.size() &&
                      absl::c_all_of(rounds, [&](const TransformerRound* round) {
-                       return round->company_ == company && round->HasRoom();
+                       return round->joined_ == joined && round->HasRoom();
                      });
-  if (stays) return company;
+  if (stays) return joined;
   // Recordings of buffers that may go are dropped. What the last round scored
   // can be read until the next one is through.
-  company = nullptr;
-  for (TransformerRound* round : rounds) round->company_ = nullptr;
+  joined = nullptr;
+  for (TransformerRound* round : rounds) round->joined_ = nullptr;
   for (TransformerRound* round : rounds)
     if (!round->HasRoom()) BANYAN_RETURN_IF_ERROR(round->MakeRoom());
-  company = std::make_shared<Company>(Company{
+  joined = std::make_shared<Joined>(Joined{
       .members = {rounds.begin(), rounds.end()},
       .workspace = std::make_shared<Workspace>(rounds.front()->backend())});
-  for (TransformerRound* round : rounds) round->company_ = company;
-  return company;
+  for (TransformerRound* round : rounds) round->joined_ = joined;
+  return joined;
 }
 
-absl::Status TransformerRound::Draft(const Company& company,
+absl::Status TransformerRound::Draft(const Joined& joined,
                                      std::size_t drafter) {
   const int number = static_cast<int>(drafter);
   const auto select = [&](int level) -> absl::Status {
-    for (TransformerRound* member : company.members)
+    for (TransformerRound* member : joined.members)
       BANYAN_RETURN_IF_ERROR(member->steps_->Select(number, level));
     return absl::OkStatus();
   };
-  const TransformerRound& first = *company.members.front();
+  const TransformerRound& first = *joined.members.front();
   if (first.drafters_[drafter] == nullptr) return select(0);
   const int levels = first.steps_->laid_out().layout().drafters[drafter].levels;
   for (int level = 0; level < levels; ++level) {
     BANYAN_RETURN_IF_ERROR(select(level));
     std::vector<DraftTurn> turns;
-    for (TransformerRound* member : company.members) {
+    for (TransformerRound* member : joined.members) {
       turns.push_back({member->drafters_[drafter].get(),
                        member->steps_->draft_rows(number, level)});
       turns.back().rows.length.most = member->bucket_;
@@ -152,18 +152,18 @@ absl::Status TransformerRound::Draft(const Company& company,
                             first.drafters_[drafter]->Logits(level, turns));
     for (std::size_t i = 0; i < logits.size(); ++i)
       BANYAN_RETURN_IF_ERROR(
-          company.members[i]->steps_->Draw(number, level, logits[i]));
+          joined.members[i]->steps_->Draw(number, level, logits[i]));
   }
   return select(levels);
 }
 
-absl::Status TransformerRound::Ask(const Company& company) {
-  const TransformerRound& first = *company.members.front();
+absl::Status TransformerRound::Ask(const Joined& joined) {
+  const TransformerRound& first = *joined.members.front();
   const std::size_t drafters = first.drafters_.size();
   for (std::size_t i = 0; i < drafters; ++i)
-    BANYAN_RETURN_IF_ERROR(Draft(company, i));
+    BANYAN_RETURN_IF_ERROR(Draft(joined, i));
   std::vector<DevicePart> parts;
-  for (TransformerRound* member : company.members) {
+  for (TransformerRound* member : joined.members) {
     BANYAN_RETURN_IF_ERROR(member->steps_->Merge());
     parts.push_back({&member->sequence_, member->steps_->target_rows()});
     parts.back().rows.length.most = member->bucket_;
@@ -171,12 +171,12 @@ absl::Status TransformerRound::Ask(const Company& company) {
   BANYAN_ASSIGN_OR_RETURN(
       PassInput input,
       InputOnDevice(first.network(), parts,
-                    first.steps_->laid_out().plan().taps, company.workspace));
+                    first.steps_->laid_out().plan().taps, joined.workspace));
   TransformerPass pass(first.network(), std::move(input));
   BANYAN_RETURN_IF_ERROR(pass.Run());
   const std::vector<Tensor> logits = pass.LogitsByPart();
   for (std::size_t m = 0; m < parts.size(); ++m) {
-    TransformerRound& member = *company.members[m];
+    TransformerRound& member = *joined.members[m];
     const PassPart& part = pass.input().parts[m];
     member.scores_ = pass.ScoresOf(part);
     RoundSteps& steps = *member.steps_;
@@ -203,22 +203,22 @@ absl::StatusOr<RoundFindings> TransformerRound::Read() {
 
 absl::StatusOr<RoundsFound> TransformerRound::Run(
     absl::Span<TransformerRound* const> rounds) {
-  BANYAN_ASSIGN_OR_RETURN(const std::shared_ptr<Company> company,
-                          CompanyOf(rounds));
+  BANYAN_ASSIGN_OR_RETURN(const std::shared_ptr<Joined> joined,
+                          JoinedOf(rounds));
   Backend& backend = rounds.front()->backend();
-  if (company->recording == nullptr && company->asked) {
+  if (joined->recording == nullptr && joined->asked) {
     absl::StatusOr<std::unique_ptr<Recording>> recording =
-        backend.Record([&company] { return Ask(*company); });
+        backend.Record([&joined] { return Ask(*joined); });
     if (!absl::IsUnimplemented(recording.status())) {
       BANYAN_RETURN_IF_ERROR(recording.status());
-      company->recording = *std::move(recording);
+      joined->recording = *std::move(recording);
     }
   }
-  if (company->recording != nullptr)
-    BANYAN_RETURN_IF_ERROR(backend.Replay(*company->recording));
+  if (joined->recording != nullptr)
+    BANYAN_RETURN_IF_ERROR(backend.Replay(*joined->recording));
   else
-    BANYAN_RETURN_IF_ERROR(Ask(*company));
-  company->asked = true;
+    BANYAN_RETURN_IF_ERROR(Ask(*joined));
+  joined->asked = true;
   RoundsFound found;
   for (TransformerRound* round : rounds) found.push_back(round->Read());
   return found;

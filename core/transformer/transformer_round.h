@@ -47,7 +47,7 @@ class TransformerRound : public DeviceRound {
 
  private:
   // Rounds that are run together.
-  struct Company {
+  struct Joined {
     std::vector<TransformerRound*> members;
     std::shared_ptr<Workspace> workspace;  // has what the last round scored
     bool asked = false;
@@ -60,13 +60,13 @@ class TransformerRound : public DeviceRound {
 
   const Network& network() const { return sequence_.network(); }
   Backend& backend() const { return network().backend(); }
-  // The company of these rounds: a new one if they were not together before, or
+  // What these rounds share, newly made if they were not together before, or
   // one of them needs more room.
-  static absl::StatusOr<std::shared_ptr<Company>> CompanyOf(
+  static absl::StatusOr<std::shared_ptr<Joined>> JoinedOf(
       absl::Span<TransformerRound* const> rounds);
   // Every step of a round.
-  static absl::Status Ask(const Company& company);
-  static absl::Status Draft(const Company& company, std::size_t drafter);
+  static absl::Status Ask(const Joined& joined);
+  static absl::Status Draft(const Joined& joined, std::size_t drafter);
   bool HasRoom() const {
     return bucket_ > 0 && steps_->target_length() <= bucket_;
   }
@@ -85,7 +85,7 @@ class TransformerRound : public DeviceRound {
   std::unique_ptr<RoundSteps> steps_;
   std::unique_ptr<Scores> scores_;
   int bucket_ = 0;  // the longest committed text that there is room for
-  std::shared_ptr<Company> company_;  // of the last round
+  std::shared_ptr<Joined> joined_;  // of the last round
 };
 
 }  // namespace banyan

@@ -135,6 +135,7 @@ DrafterTraits InnerDrafters::Traits() const {
     taps.insert(own.taps.begin(), own.taps.end());
     whole.reads_scores = whole.reads_scores || own.reads_scores;
     whole.probes += own.probes;
+    whole.below_others = whole.below_others && own.below_others;
   }
   whole.taps.assign(taps.begin(), taps.end());
   for (DrawKind draw_kind : kDrawKinds)

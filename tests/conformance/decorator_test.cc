@@ -23,9 +23,9 @@ namespace {
 // Names every field, so that one that is added does not compile here.
 auto FieldsOf(const DrafterTraits& traits) {
   const auto& [laws, longest_text, proposes_ahead, depth_heads, taps,
-               reads_scores, probes] = traits;
+               reads_scores, probes, below_others] = traits;
   return std::tie(laws, longest_text, proposes_ahead, depth_heads, taps,
-                  reads_scores, probes);
+                  reads_scores, probes, below_others);
 }
 
 bool InTargetPass(const Drafter& drafter) {
@@ -47,6 +47,7 @@ void ExpectSame(const Drafter& decorated, const Drafter& inner) {
 void ExpectAsItsPart(const Drafter& relay, const Drafter& part) {
   EXPECT_EQ(relay.traits().taps, part.traits().taps);
   EXPECT_EQ(relay.traits().probes, part.traits().probes);
+  EXPECT_EQ(relay.traits().below_others, part.traits().below_others);
   EXPECT_EQ(relay.traits().reads_scores, part.traits().reads_scores);
   EXPECT_EQ(relay.traits().longest_text, part.traits().longest_text);
   EXPECT_EQ(relay.traits().proposes_ahead, part.traits().proposes_ahead);

@@ -53,7 +53,10 @@ void Prove(const Pairing& pairing, const ProofSize& size, Tally& tally) {
   for (const PairedTrunk& trunk : pairing.trunks)
     PrintProven(pairing.verifier, "policy", trunk.policy);
   if (pairing.trunks.size() > 1)
-    PrintProven(pairing.verifier, "trunks", "merged");
+    PrintProven(pairing.verifier, "trunks",
+                pairing.trunks.front().policy.find("cost_aware") == 0
+                    ? "taking_turns"
+                    : "merged");
 }
 
 constexpr DrawKind kLaws[] = {DrawKind::kIndependent,
@@ -115,6 +118,42 @@ TEST_P(EveryVerifier, KeepsTheTargetLawOfMergedTrunks) {
                    DrawKind::kWithoutReplacement}},
        .sampling = {.temperature = Temperature(verifier)}},
       size, tally);
+  ExpectCounts(tally, 0);
+}
+
+// Two and three drafters under the policy that shapes the tree of all, of every
+// draw kind: cheap levels and passes, so that all of them draw.
+TEST_P(EveryVerifier, KeepsTheTargetLawOfDraftersThatTakeTurns) {
+  const auto& [verifier, size] = GetParam();
+  Tally tally;
+  const auto model = [letters = size.letters](int seed, bool zeros) {
+    return Toy({.vocab_size = letters, .seed = seed, .zeros = zeros});
+  };
+  const std::string two =
+      "cost_aware {nodes: 3, memory: 2, target_ms: {1: 10, 4: 10.2}, draft_ms: "
+      "[0.1, 0.2], alone: [[[0.5, 0.3], [0.4]], [[0.4, 0.4], [0.5]]], "
+      "together: [0.3, 0.25, 0.25, 0.2]}";
+  for (DrawKind first : kLaws)
+    for (DrawKind second : kLaws)
+      Prove({.target = model(1, false),
+             .verifier = verifier,
+             .trunks = {{two, model(2, true), first},
+                        {two, model(3, false), second}},
+             .sampling = {.temperature = Temperature(verifier)}},
+            size, tally);
+  const std::string three =
+      "cost_aware {nodes: 3, levels: 2, target_ms: {1: 10, 3: 10, 4: 10.1}, "
+      "draft_ms: [0.1, 0.1, 0.1], alone: [[[0.5]], [[0.4]], [[0.3, 0.2]]], "
+      "together: [0.2, 0.2, 0.1, 0.1, 0.2, 0.1, 0.05, 0.05], agree_right: "
+      "[[1, 0.5, 0.4], [0.5, 1, 0.4], [0.5, 0.5, 1]], agree_wrong: "
+      "[[1, 0.1, 0.2], [0.2, 1, 0.1], [0.1, 0.1, 1]]}";
+  Prove({.target = model(1, false),
+         .verifier = verifier,
+         .trunks = {{three, model(2, false), DrawKind::kIndependent},
+                    {three, model(3, true), DrawKind::kDeterministic},
+                    {three, model(4, false), DrawKind::kWithoutReplacement}},
+         .sampling = {.temperature = Temperature(verifier)}},
+        size, tally);
   ExpectCounts(tally, 0);
 }
 

@@ -63,6 +63,7 @@ TEST(Proofs, AreThereOfEveryPart) {
   for (const PolicyRow& row : PolicyCatalogue()) expect("policy", row.name);
   for (const DrafterRow& row : DrafterCatalogue()) expect("drafter", row.name);
   expect("trunks", "merged");
+  expect("trunks", "taking_turns");
 }
 
 TEST(Proofs, AreNoFewerThanTheyWere) {

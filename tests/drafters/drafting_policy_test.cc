@@ -221,9 +221,9 @@ TEST(GrowthDeathTest, IsAnsweredWhatItAskedAndTakenWhenItEnded) {
   const Context context = ContextOf({0});
   EnumeratingSource source(1);
   BlankSession session;
-  Drafting drafting({drafter, session, *policy, DrawKind::kIndependent, 0},
-                    context, {.max_depth = 9},
-                    Chance(source, context.prompt, context.round));
+  Drafting drafting(
+      {TrunkView{drafter, session, *policy, DrawKind::kIndependent, 0}},
+      context, {.max_depth = 9}, Chance(source, context.prompt, context.round));
   ASSERT_TRUE(drafting.Advance().ok());
   ASSERT_EQ(drafting.wanted(), std::vector<int>({0}));
   EXPECT_DEATH(drafting.Answer({}).IgnoreError(), "one proposal a node");

@@ -61,15 +61,15 @@ std::vector<TrunkTree> DraftTogether(const std::vector<Solo*>& drafters,
   std::vector<Drafting> draftings;
   for (std::size_t i = 0; i < drafters.size(); ++i)
     draftings.emplace_back(
-        TrunkView{drafters[i]->drafter(), drafters[i]->session(), policy,
-                  DrawKind::kIndependent, 0},
+        std::vector<TrunkView>{{drafters[i]->drafter(), drafters[i]->session(),
+                                policy, DrawKind::kIndependent, 0}},
         contexts[i], DraftLimits{.max_depth = 100},
         Chance(random, contexts[i].prompt, contexts[i].round));
   const absl::Status status = DraftAll(absl::MakeSpan(draftings));
   EXPECT_TRUE(status.ok()) << status;
   std::vector<TrunkTree> trees;
   for (Drafting& drafting : draftings)
-    trees.push_back(std::move(drafting).Take());
+    trees.push_back(std::move(std::move(drafting).Take().front()));
   return trees;
 }
 

@@ -11,6 +11,7 @@
 #include "tree/policies/adaptive_chain.h"
 #include "tree/policies/auto_shape.h"
 #include "tree/policies/best_first.h"
+#include "tree/policies/cost_aware.h"
 #include "tree/policies/expand_rerank.h"
 #include "tree/policies/fixed_shape.h"
 #include "tree/policies/plans.h"
@@ -57,9 +58,9 @@ absl::Status BuildRow(const PolicyRow& row, ParamsReader& in,
 
 std::vector<PolicyRow>& Rows() {
   static auto& rows = *new std::vector<PolicyRow>{
-      ChainRow(),        SequencesRow(),     ExpansionRow(),
-      StaticRow(),       SequoiaRow(),       BestFirstRow(),
-      ExpandRerankRow(), AdaptiveChainRow(), AutoShapeRow(),
+      ChainRow(),     SequencesRow(), ExpansionRow(),    StaticRow(),
+      SequoiaRow(),   BestFirstRow(), ExpandRerankRow(), AdaptiveChainRow(),
+      AutoShapeRow(), CostAwareRow(),
   };
   return rows;
 }

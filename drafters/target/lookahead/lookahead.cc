@@ -228,7 +228,8 @@ Lookahead::Lookahead(int vocab_size, const LookaheadOptions& options)
     : Drafter({.draw_kinds = {DrawKind::kDeterministic},
                .proposes_ahead = true,
                .reads_scores = true,
-               .probes = options.window.MostRows()},
+               .probes = options.window.MostRows(),
+               .below_others = false},
               /*carried=*/nullptr),
       vocab_size_(vocab_size),
       options_(options) {

@@ -127,8 +127,8 @@ void DraftPartly(Solo& drafter, const TreePolicy& policy,
                  const DraftOptions& options, int passes) {
   SeededSource random(options.seed);
   Drafting drafting(
-      {drafter.drafter(), drafter.session(), policy, options.draw_kind,
-       options.trunk},
+      {TrunkView{drafter.drafter(), drafter.session(), policy,
+                 options.draw_kind, options.trunk}},
       options.context, options.limits,
       Chance(random, options.context.prompt, options.context.round));
   ASSERT_TRUE(drafting.Advance().ok());

@@ -1,0 +1,152 @@
+#include "tree/optimize/joint_acceptance.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "core/base/common.h"
+
+namespace banyan {
+namespace {
+
+std::size_t At(int i) { return static_cast<std::size_t>(i); }
+
+bool IsChance(double p) { return p >= 0 && p <= 1; }
+
+// By draw: the chance that it is the accepted one.
+std::vector<double> Chances(const std::vector<double>& hazards) {
+  std::vector<double> chances;
+  double left = 1;
+  for (const double hazard : hazards) {
+    chances.push_back(left * hazard);
+    left *= 1 - hazard;
+  }
+  return chances;
+}
+
+double Sum(absl::Span<const double> numbers) {
+  double sum = 0;
+  for (const double number : numbers) sum += number;
+  return sum;
+}
+
+absl::Status Wrong(absl::string_view key, absl::string_view expected) {
+  return absl::InvalidArgumentError(absl::StrCat(key, ": expected ", expected));
+}
+
+absl::Status CheckMatrix(absl::string_view key,
+                         const JointAcceptance::Matrix& matrix,
+                         std::size_t drafters) {
+  if (matrix.empty()) return absl::OkStatus();
+  bool square = matrix.size() == drafters;
+  for (const std::vector<double>& row : matrix) {
+    square = square && row.size() == drafters;
+    if (!std::all_of(row.begin(), row.end(), IsChance))
+      return Wrong(key, "numbers from 0 to 1");
+  }
+  return square ? absl::OkStatus()
+                : Wrong(key, "a row for each drafter, with a number for each");
+}
+
+}  // namespace
+
+absl::Status JointAcceptance::Check(const Hazards& alone,
+                                    const std::vector<double>& together,
+                                    const Matrix& agree_right,
+                                    const Matrix& agree_wrong) {
+  const std::size_t drafters = alone.size();
+  if (drafters == 0 || drafters > At(kMostDrafters))
+    return Wrong("alone",
+                 absl::StrCat("lists of 1 to ", kMostDrafters, " drafters"));
+  for (const auto& by_depth : alone) {
+    if (by_depth.empty() || by_depth.front().empty())
+      return Wrong("alone", "a list of draws at depth 1 of each drafter");
+    for (const std::vector<double>& hazards : by_depth)
+      if (hazards.empty() ||
+          !std::all_of(hazards.begin(), hazards.end(), IsChance))
+        return Wrong("alone", "numbers from 0 to 1, one or more a depth");
+  }
+  if (together.empty() && drafters > 1)
+    return Wrong("together", "a number for each set of drafters");
+  if (!together.empty()) {
+    if (together.size() != std::size_t{1} << drafters)
+      return Wrong("together", absl::StrCat(std::size_t{1} << drafters,
+                                            " numbers, one a set of drafters"));
+    if (!std::all_of(together.begin(), together.end(), IsChance) ||
+        Sum(together) > 1 + 1e-6)
+      return Wrong("together", "chances that sum to at most 1");
+  }
+  const absl::Status right = CheckMatrix("agree_right", agree_right, drafters);
+  return right.ok() ? CheckMatrix("agree_wrong", agree_wrong, drafters) : right;
+}
+
+JointAcceptance::JointAcceptance(const Hazards& alone,
+                                 const std::vector<double>& together,
+                                 const Matrix& agree_right,
+                                 const Matrix& agree_wrong)
+    : together_(together),
+      agree_right_(agree_right),
+      agree_wrong_(agree_wrong) {
+  for (const auto& by_depth : alone) {
+    const std::vector<double> first = Chances(by_depth.front());
+    const double all = Sum(first);
+    std::vector<double>& shares = shares_.emplace_back();
+    for (const double chance : first)
+      shares.push_back(all > 0 ? chance / all : 0);
+    std::vector<double>& fades = fades_.emplace_back();
+    for (const std::vector<double>& hazards : by_depth)
+      fades.push_back(first.front() > 0 ? hazards.front() / first.front() : 0);
+    if (alone.size() == 1 && together_.empty()) together_ = {1 - all, all};
+  }
+}
+
+// Of what a drafter has right: what stands among its first draws.
+double JointAcceptance::Share(int drafter, int draws) const {
+  const std::vector<double>& shares = shares_[At(drafter)];
+  double sum = 0;
+  for (int i = 0; i < draws && At(i) < shares.size(); ++i) sum += shares[At(i)];
+  return std::min(sum, 1.0);
+}
+
+double JointAcceptance::Fade(int drafter, int depth) const {
+  const std::vector<double>& fades = fades_[At(drafter)];
+  return fades[std::min(At(depth), fades.size()) - 1];
+}
+
+double JointAcceptance::Gain(int drafter, int depth,
+                             absl::Span<const int> draws) const {
+  const std::vector<double>& shares = shares_[At(drafter)];
+  const auto next = At(draws[At(drafter)]);
+  if (next >= shares.size()) return 0;
+  double missed[kMostDrafters];
+  for (int e = 0; e < drafters(); ++e)
+    missed[e] = e == drafter ? 1 : 1 - Share(e, draws[At(e)]);
+  double sum = 0;
+  for (std::size_t set = 1; set < together_.size(); ++set) {
+    if ((set >> drafter & 1) == 0) continue;
+    double chance = together_[set];
+    for (int e = 0; e < drafters() && chance > 0; ++e)
+      if ((set >> e & 1) != 0) chance *= missed[e];
+    sum += chance;
+  }
+  return std::min(shares[next] * sum * Fade(drafter, depth), 1.0);
+}
+
+double JointAcceptance::Given(int drafter, double chance,
+                              absl::Span<const int> agrees) const {
+  if (agree_right_.empty() || agree_wrong_.empty()) return chance;
+  double right = chance;
+  double wrong = 1 - chance;
+  for (int e = 0; e < drafters(); ++e) {
+    if (e == drafter || agrees[At(e)] < 0) continue;
+    const double of_right = agree_right_[At(drafter)][At(e)];
+    const double of_wrong = agree_wrong_[At(drafter)][At(e)];
+    right *= agrees[At(e)] == 1 ? of_right : 1 - of_right;
+    wrong *= agrees[At(e)] == 1 ? of_wrong : 1 - of_wrong;
+  }
+  return right + wrong > 0 ? right / (right + wrong) : chance;
+}
+
+}  // namespace banyan
