@@ -52,8 +52,8 @@ struct DrafterTraits {
   // The most probes a round: rows that the target scores for the drafter alone.
   int probes = 0;
   // Whether it can be asked for a node that another drafter drew, together with
-  // or after the nodes above it. A drafter that plants probes cannot: there are
-  // so many for each node of its own.
+  // or after the nodes above it. A drafter that plants probes cannot, since it
+  // plants a number for each node of its own tree.
   bool below_others = true;
 };
 

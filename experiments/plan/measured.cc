@@ -13,6 +13,7 @@
 #include "core/base/messages.h"
 #include "core/base/params.h"
 #include "core/prob/draw_kind.h"
+#include "experiments/plan/joint_costs.h"
 #include "experiments/plan/opponents.h"
 #include "experiments/plan/params_edit.h"
 #include "experiments/plan/resolve.h"
@@ -85,7 +86,8 @@ absl::Status ForEachMeasured(ExperimentCell& cell,
   for (TrunkSpec& trunk : method.trunks) {
     PolicySpec& policy = trunk.policy;
     if (!policy.measures()) continue;
-    if (!trunk.has_own_policy && method.trunks.size() > 1)
+    if (!trunk.has_own_policy && method.trunks.size() > 1 &&
+        !policy.of_method())
       return ErrorAt(
           policy.place(),
           "measured: a size can be measured for one drafter only; list "
@@ -107,6 +109,12 @@ class Completion {
   absl::Status Run() {
     for (ExperimentCell& cell : out_.cells) {
       if (cell.method == kPlainMethod) continue;
+      const std::vector<TrunkSpec>& trunks = cell.spec.trunks;
+      if (!trunks.empty() && trunks.front().policy.of_method()) {
+        if (trunks.front().policy.measures())
+          BANYAN_RETURN_IF_ERROR(ChooseTogether(cell));
+        continue;
+      }
       BANYAN_RETURN_IF_ERROR(ForEachMeasured(
           cell, [&](const OneDrafter& drafter, PolicySpec& policy) {
             return Choose(cell, drafter, policy);
@@ -174,6 +182,46 @@ class Completion {
                        .temperature = TemperatureOf(cell),
                        .length = best->length,
                        .speed = best->speedup};
+  }
+
+  // For a policy of all drafters: what they cost, and how often each and all
+  // together are accepted.
+  absl::Status ChooseTogether(ExperimentCell& cell) {
+    std::vector<AcceptanceTable> alone;
+    std::vector<std::string> labels;
+    std::vector<double> draft_ms;
+    std::optional<Facts> last;
+    const PolicySpec policy = cell.spec.trunks.front().policy;
+    for (const TrunkSpec& trunk : cell.spec.trunks) {
+      const OneDrafter drafter =
+          Alone(cell.spec, trunk.drafter, FolderName(cell.target.directory));
+      BANYAN_ASSIGN_OR_RETURN(
+          last, FactsOf(cell, Probe(cell, drafter, ProbePolicy(policy),
+                                    cell.spec.verifier)));
+      alone.push_back(last->acceptance);
+      labels.push_back(drafter.label);
+      draft_ms.push_back(last->draft_ms);
+    }
+    std::optional<AcceptanceTable> together;
+    if (labels.size() > 1) {
+      const absl::StatusOr<AcceptanceTable> found =
+          FindTogether(out_.costs,
+                       {.target = FolderName(cell.target.directory),
+                        .temperature = TemperatureOf(cell)},
+                       labels);
+      if (!found.ok()) return ErrorAt(policy.place(), found.status());
+      together = *found;
+    }
+    const JointNumbers numbers = CountJointly(
+        alone, together.has_value() ? &*together : nullptr, labels);
+    const int most = MostMeasured(*last, cell.batch);
+    for (TrunkSpec& trunk : cell.spec.trunks) {
+      const int stated = trunk.policy.nodes();
+      trunk.policy.SetSize(stated == 0 ? most : std::min(stated, most),
+                           trunk.policy.levels());
+      trunk.policy.SetCosts(last->passes->ms, draft_ms, numbers);
+    }
+    return absl::OkStatus();
   }
 
   absl::Status Choose(const ExperimentCell& cell, const OneDrafter& drafter,

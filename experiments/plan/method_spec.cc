@@ -78,6 +78,12 @@ Params Numbers(const std::vector<double>& numbers) {
   return Params::List(std::move(items));
 }
 
+Params Lists(const std::vector<std::vector<double>>& rows) {
+  std::vector<Params> items;
+  for (const std::vector<double>& row : rows) items.push_back(Numbers(row));
+  return Params::List(std::move(items));
+}
+
 }  // namespace
 
 const PolicyRow* PolicySpec::row() const {
@@ -202,6 +208,21 @@ void PolicySpec::SetCosts(const std::map<int, double>& target_ms,
                           double draft_ms) {
   SetCurve(target_ms);
   Set(kDraftMs, Number(draft_ms));
+}
+
+void PolicySpec::SetCosts(const std::map<int, double>& target_ms,
+                          const std::vector<double>& draft_ms,
+                          const JointNumbers& acceptance) {
+  SetCurve(target_ms);
+  Set(kDraftMs, Numbers(draft_ms));
+  std::vector<Params> alone;
+  for (const auto& by_depth : acceptance.alone)
+    alone.push_back(Lists(by_depth));
+  Set("alone", Params::List(std::move(alone)));
+  if (acceptance.together.empty()) return;
+  Set("together", Numbers(acceptance.together));
+  Set("agree_right", Lists(acceptance.agree_right));
+  Set("agree_wrong", Lists(acceptance.agree_wrong));
 }
 
 void PolicySpec::DropCosts() {

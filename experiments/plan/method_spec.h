@@ -15,6 +15,7 @@
 #include "core/base/params.h"
 #include "decode/method.h"
 #include "experiments/plan/costs.h"
+#include "experiments/plan/joint_costs.h"
 #include "tree/policies/row.h"
 
 namespace banyan {
@@ -103,6 +104,11 @@ class PolicySpec {
   void SetAcceptance(const std::vector<double>& by_rank);
   void SetCosts(const std::map<int, double>& target_ms, double draft_ms);
   void DropCosts();
+  // The same of a policy of all drafters; `draft_ms` by drafter.
+  void SetCosts(const std::map<int, double>& target_ms,
+                const std::vector<double>& draft_ms,
+                const JointNumbers& acceptance);
+  bool of_method() const { return row() != nullptr && row()->of_method; }
   // The kind of draws that it states, or else the only one that it has; empty:
   // neither.
   std::string draws() const;

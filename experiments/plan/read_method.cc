@@ -32,6 +32,11 @@ absl::StatusOr<TrunkSpec> ReadTrunk(const MethodKeys& keys, const Params& item,
   if (own == nullptr)
     return item.Error("trunk: missing key 'policy', and the file has none");
   trunk.policy = PolicySpec(*own);
+  if (trunk.has_own_policy && trunk.policy.of_method() &&
+      keys.trunks->items().size() > 1)
+    return own->Error(absl::StrCat(
+        "policy ", trunk.policy.row()->name, " shapes the tree of all ",
+        "drafters: state it as the method's `policy`"));
   return trunk;
 }
 
@@ -102,7 +107,9 @@ absl::Status ShareNodes(const Params& nodes, std::vector<TrunkSpec>& trunks) {
     return nodes.Error("nodes: the method has no drafter to draft them");
   for (std::size_t i = 0; i < trunks.size(); ++i) {
     BANYAN_ASSIGN_OR_RETURN(const Params share,
-                            ShareOf(nodes, i, trunks.size()));
+                            trunks[i].policy.of_method()
+                                ? nodes
+                                : ShareOf(nodes, i, trunks.size()));
     BANYAN_RETURN_IF_ERROR(trunks[i].policy.SetNodes(share));
   }
   return absl::OkStatus();

@@ -186,7 +186,9 @@ absl::StatusOr<RoundEstimate> EstimateRound(const PreparedCell& cell,
   for (std::size_t i = 0; i < method.trunks.size(); ++i) {
     const Trunk& trunk = method.trunks[i];
     const PolicyTraits traits = trunk.policy->traits();
-    rows += MostRows(trunk, method.scoring);
+    // A policy of all drafters says how many rows they have together.
+    if (i == 0 || trunk.policy->of_method() == nullptr)
+      rows += MostRows(trunk, method.scoring);
     round.deepest = std::max(round.deepest, traits.levels);
     std::optional<double> level_s =
         passes.LevelSeconds(cell, cell.description.trunks(static_cast<int>(i)));

@@ -450,6 +450,8 @@ PolicyRow CostAwareRow() {
           .keys = keys.Rows(),
           .build = keys.ReadFor(BuildCostAware),
           .sizes = {.nodes = true, .levels = true},
+          .takes_costs = true,
+          .of_method = true,
           .examples = {
               "{nodes: 3, target_ms: {1: 10, 4: 11}, draft_ms: [0.1], alone: "
               "[[[0.6, 0.3], [0.4]]]}",

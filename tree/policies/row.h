@@ -45,6 +45,9 @@ struct PolicyRow {
   // Whether it chooses a shape by measured costs: `acceptance`, `target_ms`,
   // `draft_ms`.
   bool takes_costs = false;
+  // Whether it shapes the tree of all drafters of a method
+  // (tree/method_policy.h), and reads the costs and acceptance of all.
+  bool of_method = false;
   // The draw kind that it drafts with, if there is but one.
   std::optional<DrawKind> only_draws = std::nullopt;
   // An old key is an error that names the new one.
