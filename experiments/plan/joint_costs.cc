@@ -77,10 +77,12 @@ std::size_t SetOf(const CandidateCounts& one, const std::vector<int>& places) {
   return set;
 }
 
-std::int64_t Sum(const std::vector<std::int64_t>& counts) {
-  std::int64_t sum = 0;
-  for (const std::int64_t count : counts) sum += count;
-  return sum;
+// The most draws of a drafter at the root.
+std::size_t Draws(const AcceptanceTable& table) {
+  std::size_t most = 0;
+  for (const CandidateCounts& one : table.counts)
+    if (one.depth == 1) most = std::max(most, one.judged.size());
+  return most;
 }
 
 }  // namespace
@@ -114,8 +116,11 @@ absl::StatusOr<AcceptanceTable> FindTogether(
               : ""));
       continue;
     }
-    if (best == nullptr || table.drafters.size() < best->drafters.size())
-      best = &table;
+    // Where each draws once a token is the first of all that have it.
+    const auto order = [](const AcceptanceTable& of) {
+      return std::make_pair(Draws(of), of.drafters.size());
+    };
+    if (best == nullptr || order(table) < order(*best)) best = &table;
   }
   if (best != nullptr) return *best;
   return absl::NotFoundError(absl::StrCat(
@@ -140,21 +145,19 @@ JointNumbers CountJointly(const std::vector<AcceptanceTable>& alone,
   const std::vector<int> places = Places(*together, labels);
   const std::size_t count = labels.size();
   const std::size_t sets = std::size_t{1} << count;
-  // Tokens at the root that were accepted, by who had them; and deeper, where
-  // drafters draw once, first tokens that were accepted and refused.
+  // First draws that were accepted, by who had the token, at the root; and
+  // there and deeper those that were accepted and refused.
   std::vector<double> right(sets, 0);
   std::vector<double> first_right(sets, 0.5);
   std::vector<double> first_wrong(sets, 0.5);
   for (const CandidateCounts& one : together->counts) {
     const std::size_t set = SetOf(one, places);
     if (set == 0) continue;
-    if (one.depth == 1) {
-      right[set] += static_cast<double>(Sum(one.accepted));
-    } else if (!one.judged.empty()) {
-      first_right[set] += static_cast<double>(one.accepted.front());
-      first_wrong[set] +=
-          static_cast<double>(one.judged.front() - one.accepted.front());
-    }
+    if (one.judged.empty()) continue;
+    const auto accepted = static_cast<double>(one.accepted.front());
+    if (one.depth == 1) right[set] += accepted;
+    first_right[set] += accepted;
+    first_wrong[set] += static_cast<double>(one.judged.front()) - accepted;
   }
   const auto rounds =
       static_cast<double>(std::max<std::int64_t>(together->rounds, 1));

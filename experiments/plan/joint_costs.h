@@ -20,8 +20,9 @@ struct JointNumbers {
 };
 
 // The table of drafters that drafted one tree together, these and perhaps
-// others, the fewest; `question` says on what target and at which temperature.
-// The error says which tables there are.
+// others, with the fewest draws at the root, of the fewest drafters; `question`
+// says on what target and at which temperature. The error says which tables
+// there are.
 absl::StatusOr<AcceptanceTable> FindTogether(
     const Costs& costs, const CostQuestion& question,
     const std::vector<std::string>& labels);

@@ -182,8 +182,8 @@ absl::StatusOr<Drafts> DraftsOf(const MethodSpec& method,
     BANYAN_ASSIGN_OR_RETURN(const PolicyChoice choice,
                             BuildPolicy(trunk.policy.section()));
     const PolicyTraits traits = choice.policy->traits();
-    drafts.nodes = trunk.policy.of_method() ? traits.nodes
-                                            : drafts.nodes + traits.nodes;
+    drafts.nodes =
+        trunk.policy.of_method() ? traits.nodes : drafts.nodes + traits.nodes;
     drafts.chain = drafts.chain && traits.chain;
   }
   return drafts;

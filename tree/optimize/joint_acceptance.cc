@@ -90,24 +90,37 @@ JointAcceptance::JointAcceptance(const Hazards& alone,
       agree_right_(agree_right),
       agree_wrong_(agree_wrong) {
   for (const auto& by_depth : alone) {
-    const std::vector<double> first = Chances(by_depth.front());
-    const double all = Sum(first);
-    std::vector<double>& shares = shares_.emplace_back();
-    for (const double chance : first)
-      shares.push_back(all > 0 ? chance / all : 0);
+    chances_.push_back(Chances(by_depth.front()));
+    const double first = chances_.back().front();
     std::vector<double>& fades = fades_.emplace_back();
     for (const std::vector<double>& hazards : by_depth)
-      fades.push_back(first.front() > 0 ? hazards.front() / first.front() : 0);
-    if (alone.size() == 1 && together_.empty()) together_ = {1 - all, all};
+      fades.push_back(first > 0 ? hazards.front() / first : 0);
+    if (alone.size() == 1 && together_.empty()) together_ = {1 - first, first};
   }
+  const std::size_t count = alone.size();
+  others_.assign(count, std::vector<double>(count, 0));
+  for (std::size_t d = 0; d < count; ++d)
+    for (std::size_t e = 0; e < count; ++e) {
+      double without = 0;
+      double other = 0;
+      for (std::size_t set = 0; set < together_.size(); ++set) {
+        if ((set >> d & 1) != 0) continue;
+        without += together_[set];
+        other += (set >> e & 1) != 0 ? together_[set] : 0;
+      }
+      if (without > 0) others_[d][e] = other / without;
+    }
 }
 
-// Of what a drafter has right: what stands among its first draws.
-double JointAcceptance::Share(int drafter, int draws) const {
-  const std::vector<double>& shares = shares_[At(drafter)];
+// The chance that one of its later draws is right where its first is not.
+double JointAcceptance::Covers(int drafter, int draws) const {
+  const std::vector<double>& chances = chances_[At(drafter)];
+  const double without = 1 - chances.front();
+  if (!(without > 0)) return 1;
   double sum = 0;
-  for (int i = 0; i < draws && At(i) < shares.size(); ++i) sum += shares[At(i)];
-  return std::min(sum, 1.0);
+  for (std::size_t i = 1; i < At(draws) && i < chances.size(); ++i)
+    sum += chances[i];
+  return std::min(sum / without, 1.0);
 }
 
 double JointAcceptance::Fade(int drafter, int depth) const {
@@ -117,21 +130,22 @@ double JointAcceptance::Fade(int drafter, int depth) const {
 
 double JointAcceptance::Gain(int drafter, int depth,
                              absl::Span<const int> draws) const {
-  const std::vector<double>& shares = shares_[At(drafter)];
+  const std::vector<double>& chances = chances_[At(drafter)];
   const auto next = At(draws[At(drafter)]);
-  if (next >= shares.size()) return 0;
-  double missed[kMostDrafters];
-  for (int e = 0; e < drafters(); ++e)
-    missed[e] = e == drafter ? 1 : 1 - Share(e, draws[At(e)]);
-  double sum = 0;
-  for (std::size_t set = 1; set < together_.size(); ++set) {
-    if ((set >> drafter & 1) == 0) continue;
-    double chance = together_[set];
-    for (int e = 0; e < drafters() && chance > 0; ++e)
-      if ((set >> e & 1) != 0) chance *= missed[e];
-    sum += chance;
+  if (next >= chances.size()) return 0;
+  double gain = Fade(drafter, depth);
+  std::size_t drew = 0;  // the others
+  for (int e = 0; e < drafters(); ++e) {
+    if (e == drafter || draws[At(e)] == 0) continue;
+    drew |= std::size_t{1} << e;
+    gain *= 1 - Covers(e, draws[At(e)]);
+    if (next > 0) gain *= 1 - others_[At(drafter)][At(e)];
   }
-  return std::min(shares[next] * sum * Fade(drafter, depth), 1.0);
+  if (next > 0) return std::min(gain * chances[next], 1.0);
+  double first = 0;
+  for (std::size_t set = 1; set < together_.size(); ++set)
+    if ((set >> drafter & 1) != 0 && (set & drew) == 0) first += together_[set];
+  return std::min(gain * first, 1.0);
 }
 
 double JointAcceptance::Given(int drafter, double chance,

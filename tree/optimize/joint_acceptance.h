@@ -2,21 +2,21 @@
 // draw at one node, whichever of them draws first.
 //
 // Model. At a reached node the target takes one token. Let R be the set of the
-// drafters that have it among their first draws there. `together` is the
-// distribution of R, as counted; the empty set: none has it. The number of the
-// draw at which a drafter has it, once it is in R, follows the drafter's own
-// counts, and does not depend on the other drafters. So the chance that draw r
-// of drafter d is the accepted one, given what the others drew, is
+// drafters whose first draw there is that token; `together` is the distribution
+// of R, as counted (the empty set: nobody's). Drafters fail on the same tokens,
+// so it is far from what independent drafters would give. A later draw is
+// accepted as the drafter's own counts say, where the other drafters' draws do
+// not have the token: with o_e the chance that e's first draw has it where d's
+// has not, and c_e that its later ones have it where its first has not,
 //
-//   Gain = w_d(r) sum over S with d in S of P(S)
-//                 product over the others e in S of (1 - f_e),
+//   Gain of d's first draw  = P(d in R, no e in R that drew) prod (1 - c_e)
+//   Gain of its draw r      = u_d(r) prod (1 - o_e) (1 - c_e),
 //
-// with w_d(r) the share of d's accepted tokens that are its draw r, and f_e the
-// share of e's that stand among the draws that e has made. The gains of a
-// node's draws are chances of events that exclude each other: they add up to
-// the chance that one of them is accepted, in any order of drawing.
+// over the others e that drew. u_d(r) is the chance that d alone is right with
+// draw r. So gains are chances of events that exclude each other, in whatever
+// order drafters draw, as far as this model goes.
 //
-// With depth all sets of d fade as d's first draw alone does.
+// With depth all gains of d fade as d's first draw alone does.
 //
 // A token on which drafters agree is likelier. `agree_right[d][e]` is the
 // chance that e's first token is d's where d's is accepted, `agree_wrong` where
@@ -41,7 +41,7 @@ class JointAcceptance {
   using Matrix = std::vector<std::vector<double>>;
 
   // OK, or which number is wrong. `together` has a number for each set of
-  // drafters, the set of drafter d alone at place 2^d; empty: a single drafter.
+  // drafters, that of drafter d alone at place 2^d; empty: a single drafter.
   static absl::Status Check(const Hazards& alone,
                             const std::vector<double>& together,
                             const Matrix& agree_right,
@@ -62,12 +62,15 @@ class JointAcceptance {
   double Given(int drafter, double chance, absl::Span<const int> agrees) const;
 
  private:
-  double Share(int drafter, int draws) const;
+  double Covers(int drafter, int draws) const;
   double Fade(int drafter, int depth) const;
 
-  // By drafter: the shares of its draws among what it has right; and by depth.
-  std::vector<std::vector<double>> shares_;
+  // By drafter: the chance that it is right with each draw; and by depth.
+  std::vector<std::vector<double>> chances_;
   std::vector<std::vector<double>> fades_;
+  // By drafter and other: the chance of the other's first where the drafter's
+  // is refused.
+  Matrix others_;
   std::vector<double> together_;
   Matrix agree_right_, agree_wrong_;
 };

@@ -19,6 +19,7 @@
 #include "tree/optimize/cost_curve.h"
 #include "tree/optimize/joint_acceptance.h"
 #include "tree/policies/bounds.h"
+#include "tree/policies/draft_estimates.h"
 #include "tree/policies/row.h"
 #include "tree/tree_policy.h"
 #include "tree/verdict.h"
@@ -26,93 +27,51 @@
 namespace banyan {
 namespace {
 
-constexpr int kMost = JointAcceptance::kMostDrafters;
 // Draws that are added in thought at most, and the chance of the last.
 constexpr int kAhead = 32;
 constexpr double kLeastGain = 0.002;
-// How much is believed before a text has said anything: rounds without a
-// draft, and accepted tokens.
-constexpr double kPriorRounds = 4;
-constexpr double kPriorAccepted = 2;
-constexpr double kMostLikely = 0.98;
+constexpr double kMostEase = 4;
 
 std::size_t Index(int i) { return static_cast<std::size_t>(i); }
 
-int ClassOf(double mass) {
-  constexpr std::array<double, CostAware::kClasses - 1> kEnds = {0.1, 0.3, 0.6,
-                                                                 0.85};
-  return static_cast<int>(std::upper_bound(kEnds.begin(), kEnds.end(), mass) -
-                          kEnds.begin());
-}
-
-using PerDrafter = std::array<int, kMost>;
-
-// What each other drafter's favourite says of a token: 1, 0, or -1 where it is
-// not known.
-template <typename FavouriteOf>
-PerDrafter Agreement(int drafters, TokenId token,
-                     const FavouriteOf& favourite_of) {
-  PerDrafter agrees;
-  agrees.fill(-1);
-  for (int e = 0; e < drafters; ++e)
-    if (const TokenId favourite = favourite_of(e); favourite >= 0)
-      agrees[Index(e)] = favourite == token ? 1 : 0;
-  return agrees;
-}
-
 }  // namespace
 
-CostAware::CostAware(std::shared_ptr<const CostAwareModel> model)
-    : model_(std::move(model)),
-      running_(Index(model_->acceptance.drafters())),
-      tokens_(kPriorRounds),
-      ms_(kPriorRounds * model_->target_ms.front()) {}
-
 PolicyTraits CostAware::traits() const {
+  const CostAwareModel& model = estimates_.model();
   return {.draw_kinds = EveryDrawKind(),
           .adapts = true,
-          .nodes = model_->nodes,
-          .levels = model_->levels == 0
-                        ? model_->nodes
-                        : std::min(model_->levels, model_->nodes),
-          .drafters = model_->acceptance.drafters()};
-}
-
-double CostAware::rate() const { return tokens_ / ms_; }
-
-double CostAware::Correction(int drafter, int of_class) const {
-  const Running& running = running_[Index(drafter)][Index(of_class)];
-  return (running.accepted + kPriorAccepted) /
-         (running.expected + kPriorAccepted);
-}
-
-double CostAware::Corrected(int drafter, double chance, double mass) const {
-  const int of_class = mass < 0 ? kClasses : ClassOf(mass);
-  return std::min(chance * Correction(drafter, of_class), kMostLikely);
+          .nodes = model.nodes,
+          .levels = model.levels == 0 ? model.nodes
+                                      : std::min(model.levels, model.nodes),
+          .drafters = model.acceptance.drafters()};
 }
 
 // What is drawn next, in thought.
 class CostAwarePlan {
  public:
-  CostAwarePlan(const CostAware& policy, const GrowingTree& tree)
-      : policy_(policy),
-        model_(*policy.model_),
+  CostAwarePlan(const DraftEstimates& estimates, const GrowingTree& tree)
+      : estimates_(estimates),
+        model_(estimates.model()),
         tree_(tree),
         drafters_(tree.drafters()) {
     for (int node = 0; node < tree.size(); ++node) AddNode(node);
   }
 
   std::vector<MethodExpansion> Run();
+  double WorthAsking(int drafter);
 
  private:
   // A node of the tree, or one that a draw in thought made.
   struct Place {
     double reach = 1;
+    // How much likelier the tokens of its path were than usual.
+    double ease = 1;
     int depth = 0;
     int node = -1;  // of the tree
     int wave = 0;   // draws in thought above it
     PerDrafter draws = {};
-    std::array<double, kMost> gain = {};  // of the next draw; 0: none
+    std::array<double, JointAcceptance::kMostDrafters> gain =
+        {};  // of the next draw; 0: none
     // Levels that must be asked for first.
     PerDrafter asks = {};
   };
@@ -122,7 +81,7 @@ class CostAwarePlan {
   };
 
   void AddNode(int node);
-  double ChanceOf(int node, int drafter, const Draw& draw,
+  double ChanceAt(int node, int drafter, TokenId token, double mass,
                   const PerDrafter& before) const;
   double NextGain(const Place& place, int drafter) const;
   int AsksAt(int node, int drafter) const;
@@ -138,29 +97,27 @@ class CostAwarePlan {
     return place.asks[Index(drafter)] * model_.draft_ms[Index(drafter)];
   }
   void Take(const Pick& pick);
+  double Think();
 
-  const CostAware& policy_;
+  const DraftEstimates& estimates_;
   const CostAwareModel& model_;
   const GrowingTree& tree_;
   const int drafters_;
+  std::vector<Pick> picks_;
+  std::size_t wanted_ = 0;
   std::vector<Place> places_;      // the tree's first
   std::vector<PerDrafter> asked_;  // by wave: whether it is asked then
 };
 
-// The chance of a draw that was made, once its node is reached.
-double CostAwarePlan::ChanceOf(int node, int drafter, const Draw& draw,
-                               const PerDrafter& before) const {
-  const double chance = model_.acceptance.Gain(
-      drafter, tree_.node(node).depth + 1,
-      absl::MakeConstSpan(before).first(Index(drafters_)));
-  const PerDrafter agrees =
-      Agreement(drafters_, draw.token, [&](int e) -> TokenId {
+// The chance of a token, once its node is reached.
+double CostAwarePlan::ChanceAt(int node, int drafter, TokenId token,
+                               double mass, const PerDrafter& before) const {
+  return estimates_.ChanceOf(
+      drafter, tree_.node(node).depth + 1, before, mass,
+      Agreement(drafters_, token, [&](int e) -> TokenId {
         const Proposal* const proposal = tree_.proposal(node, e);
         return proposal == nullptr ? -1 : proposal->favourite;
-      });
-  return policy_.Corrected(drafter,
-                           model_.acceptance.Given(drafter, chance, agrees),
-                           tree_.proposal(node, drafter)->q.Mass(draw.token));
+      }));
 }
 
 void CostAwarePlan::AddNode(int node) {
@@ -171,14 +128,26 @@ void CostAwarePlan::AddNode(int node) {
     PerDrafter before = {};
     double others = 0;
     double own = 0;
+    double usual = 0;
     for (const DrawnAt& at : tree_.DrawsInTime(parent)) {
-      const double chance = ChanceOf(parent, at.drafter, *at.draw, before);
-      (at.draw->token == tree_.node(node).token ? own : others) += chance;
+      const double chance = ChanceAt(
+          parent, at.drafter, at.draw->token,
+          tree_.proposal(parent, at.drafter)->q.Mass(at.draw->token), before);
+      if (at.draw->token == tree_.node(node).token) {
+        own += chance;
+        usual += estimates_.Chance(at.drafter, place.depth, before);
+      } else {
+        others += chance;
+      }
       ++before[Index(at.drafter)];
     }
-    const double all = own + others;
-    place.reach = places_[Index(parent)].reach *
-                  (all > kMostLikely ? own * kMostLikely / all : own);
+    const Place& above = places_[Index(parent)];
+    place.reach =
+        above.reach * (own + others > DraftEstimates::kMostLikely
+                           ? own * DraftEstimates::kMostLikely / (own + others)
+                           : own);
+    const double ease = usual > 0 ? std::min(own / usual, kMostEase) : 1;
+    place.ease = (above.ease * above.depth + ease) / place.depth;
   }
   for (int d = 0; d < drafters_; ++d)
     place.draws[Index(d)] = static_cast<int>(tree_.draws(node, d).size());
@@ -201,30 +170,24 @@ int CostAwarePlan::AsksAt(int node, int drafter) const {
 }
 
 double CostAwarePlan::NextGain(const Place& place, int drafter) const {
-  const double chance = model_.acceptance.Gain(
-      drafter, place.depth + 1,
-      absl::MakeConstSpan(place.draws).first(Index(drafters_)));
-  if (chance == 0) return 0;
-  // Where the token is known that would be drawn: how sure the drafter is.
-  double mass = -1;
-  double given = chance;
-  if (place.node >= 0) {
-    const int own = tree_.own(place.node, drafter);
-    const Proposal* const proposal = tree_.proposal(place.node, drafter);
-    if (proposal != nullptr &&
-        tree_.tree(drafter).draw_kind() == DrawKind::kDeterministic) {
-      const TokenId token = tree_.tree(drafter).candidate(own);
-      if (!tree_.HasChild(place.node, token)) {
-        mass = tree_.tree(drafter).candidate_mass(own);
-        given = model_.acceptance.Given(
-            drafter, chance, Agreement(drafters_, token, [&](int e) -> TokenId {
-              const Proposal* const other = tree_.proposal(place.node, e);
-              return other == nullptr ? -1 : other->favourite;
-            }));
-      }
-    }
+  const TrunkTree& own = tree_.tree(drafter);
+  // Where the token is known that would be drawn.
+  if (place.node >= 0 && own.draw_kind() == DrawKind::kDeterministic &&
+      place.draws[Index(drafter)] ==
+          static_cast<int>(tree_.draws(place.node, drafter).size()) &&
+      tree_.proposal(place.node, drafter) != nullptr) {
+    const int node = tree_.own(place.node, drafter);
+    if (!tree_.HasChild(place.node, own.candidate(node)))
+      return place.reach * ChanceAt(place.node, drafter, own.candidate(node),
+                                    own.candidate_mass(node), place.draws);
   }
-  return place.reach * policy_.Corrected(drafter, given, mass);
+  // The next token is as easy as those of the path, as far as the drafter's
+  // confidence is believed.
+  const double ease = 1 + model_.confidence * (place.ease - 1);
+  return place.reach *
+         std::min(
+             ease * estimates_.Chance(drafter, place.depth + 1, place.draws),
+             DraftEstimates::kMostLikely);
 }
 
 void CostAwarePlan::Take(const Pick& pick) {
@@ -233,6 +196,7 @@ void CostAwarePlan::Take(const Pick& pick) {
   if (asked_.size() <= wave) asked_.resize(wave + 1, PerDrafter{});
   if (at.asks[Index(pick.drafter)] > 0) asked_[wave][Index(pick.drafter)] = 1;
   Place child = {.reach = at.gain[Index(pick.drafter)],
+                 .ease = at.ease,
                  .depth = at.depth + 1,
                  .wave = at.wave + 1};
   for (int d = 0; d < drafters_; ++d) {
@@ -250,12 +214,12 @@ void CostAwarePlan::Take(const Pick& pick) {
     if (now.gain[Index(d)] > 0) now.gain[Index(d)] = NextGain(now, d);
 }
 
-std::vector<MethodExpansion> CostAwarePlan::Run() {
-  const double rate = policy_.rate();
+// Draws in thought, each time what is worth most. Returns what the best
+// beginning of them is worth, which is then `wanted_`.
+double CostAwarePlan::Think() {
+  const double rate = estimates_.rate();
   const int drafted = tree_.size() - 1;
   const int most = std::min(model_.nodes - drafted, kAhead);
-  std::vector<Pick> picks;
-  std::size_t wanted = 0;
   double gained = 0;
   double asked_ms = 0;
   double best = 0;
@@ -275,98 +239,60 @@ std::vector<MethodExpansion> CostAwarePlan::Run() {
     gained += places_[pick.place].gain[Index(pick.drafter)];
     asked_ms += AskMs(places_[pick.place], pick.drafter);
     Take(pick);
-    picks.push_back(pick);
+    picks_.push_back(pick);
     const double value =
         gained - rate * (PassMs(drafted + k) - PassMs(drafted) + asked_ms);
     if (value <= best) continue;
     best = value;
-    wanted = picks.size();
+    wanted_ = picks_.size();
   }
+  return best;
+}
+
+std::vector<MethodExpansion> CostAwarePlan::Run() {
+  Think();
   std::vector<MethodExpansion> next;
   std::set<std::size_t> drawn;
-  for (std::size_t i = 0; i < wanted; ++i) {
-    const Place& place = places_[picks[i].place];
-    if (place.node < 0 || !drawn.insert(picks[i].place).second) continue;
+  for (std::size_t i = 0; i < wanted_; ++i) {
+    const Place& place = places_[picks_[i].place];
+    if (place.node < 0 || !drawn.insert(picks_[i].place).second) continue;
     next.push_back(
-        {.drafter = picks[i].drafter, .node = place.node, .new_tokens = true});
+        {.drafter = picks_[i].drafter, .node = place.node, .new_tokens = true});
   }
   return next;
 }
 
+// What asking a drafter at the root is worth where its usual token is not: half
+// the time the answer is that the round is easier than usual.
+double CostAwarePlan::WorthAsking(int drafter) {
+  Place& root = places_.front();
+  const double usual = estimates_.Chance(drafter, 1, root.draws);
+  const double ask_ms = AskMs(root, drafter);
+  if (usual == 0 || ask_ms < 0) return 0;
+  root.ease = 1 + std::min(1.0, (1 / usual - 1) / 2);
+  for (int d = 0; d < drafters_; ++d)
+    root.gain[Index(d)] = d == drafter ? NextGain(root, d) : 0;
+  root.asks[Index(drafter)] = 0;  // is paid whatever the answer is
+  return Think() / 2 - estimates_.rate() * ask_ms;
+}
+
 std::vector<MethodExpansion> CostAware::Next(const GrowingTree& tree) const {
-  Check(tree.drafters() == model_->acceptance.drafters(),
+  Check(tree.drafters() == estimates_.model().acceptance.drafters(),
         "cost_aware has acceptance and costs of other drafters");
-  return CostAwarePlan(*this, tree).Run();
-}
-
-void CostAware::Observe(const RoundOutcome& outcome) {
-  const double kept = 1 - 1.0 / model_->memory;
-  for (OfDrafter& drafter : running_)
-    for (Running& running : drafter) {
-      running.accepted *= kept;
-      running.expected *= kept;
-    }
-  const DraftTree& tree = outcome.tree;
-  const int drafters = model_->acceptance.drafters();
-  int at = 0;
-  for (std::size_t step = 0; step <= outcome.verdict.path.size(); ++step) {
-    const int next =
-        step < outcome.verdict.path.size() ? outcome.verdict.path[step] : -1;
-    const Node& node = tree.node(at);
-    PerDrafter before = {};
-    double left = 1;
-    for (const Draw* draw : DrawsInTime(node)) {
-      const auto list = std::find_if(
-          node.lists.begin(), node.lists.end(), [&](const DrawList& own) {
-            return draw >= own.draws.data() &&
-                   draw < own.draws.data() + own.draws.size();
-          });
-      const int drafter = list->trunk;
-      if (drafter >= drafters) return;  // of another method
-      double chance = model_->acceptance.Gain(
-          drafter, node.depth + 1,
-          absl::MakeConstSpan(before).first(Index(drafters)));
-      const PerDrafter agrees =
-          Agreement(drafters, draw->token, [&](int e) -> TokenId {
-            for (const DrawList& other : node.lists)
-              if (other.trunk == e) return other.proposal.favourite;
-            return -1;
-          });
-      chance = model_->acceptance.Given(drafter, chance, agrees);
-      const bool accepted = next >= 0 && draw->child == next;
-      const double expected = std::min(chance / left, kMostLikely);
-      OfDrafter& running = running_[Index(drafter)];
-      const double mass = list->proposal.q.Mass(draw->token);
-      for (const int of_class : {ClassOf(mass), kClasses}) {
-        running[Index(of_class)].expected += expected;
-        running[Index(of_class)].accepted += accepted ? 1 : 0;
-      }
-      if (accepted) break;
-      left = std::max(left - chance, 1 - kMostLikely);
-      ++before[Index(drafter)];
-    }
-    if (next >= 0) at = next;
+  std::vector<MethodExpansion> next = CostAwarePlan(estimates_, tree).Run();
+  if (!next.empty() || tree.size() > 1) return next;
+  int best = -1;
+  double most = 0;
+  for (int d = 0; d < tree.drafters(); ++d) {
+    if (tree.proposal(0, d) != nullptr) return next;  // was asked: it is not
+    if (!tree.MayDraw(0, d)) continue;
+    const double worth = CostAwarePlan(estimates_, tree).WorthAsking(d);
+    if (worth <= most) continue;
+    most = worth;
+    best = d;
   }
-  // What the round took, by the model.
-  double ms = model_->target_ms[Index(std::min(
-      tree.Drafted(), static_cast<int>(model_->target_ms.size()) - 1))];
-  std::set<std::pair<int, int>> levels;
-  for (const Node& node : tree.nodes())
-    for (const DrawList& list : node.lists)
-      if (list.trunk < drafters &&
-          levels.emplace(list.trunk, node.depth).second)
-        ms += model_->draft_ms[Index(list.trunk)];
-  tokens_ =
-      kept * tokens_ + static_cast<double>(outcome.verdict.path.size() + 1);
-  ms_ = kept * ms_ + ms;
-}
-
-std::vector<double> CostAware::State() const {
-  std::vector<double> state = {tokens_, ms_};
-  for (const OfDrafter& drafter : running_)
-    for (const Running& running : drafter)
-      state.insert(state.end(), {running.accepted, running.expected});
-  return state;
+  if (best >= 0) next.push_back({.drafter = best, .new_tokens = true});
+  return next;
 }
 
 namespace {
@@ -427,6 +353,9 @@ PolicyRow CostAwareRow() {
   keys.AtLeast("levels", &Section::levels, 0, "The most levels; 0: no limit.");
   keys.AtLeast("memory", &Section::memory, 1,
                "Running means are over about this many rounds.");
+  keys.Between("confidence", &Section::confidence, 0.0, 1.0,
+               "How much of a token's chance is the drafter's own mass of it; "
+               "the rest is counted.");
   keys.AtLeast("batch", &Section::batch, 1, "Prompts that share the passes.");
   keys.Described("target_ms", "map of tokens to ms",
                  "The milliseconds of a target pass by its tokens.");

@@ -8,8 +8,12 @@
 // good and too little where they are poor.
 //
 // Gain. The chance that a draw is accepted is that of its node's path, times
-// what JointAcceptance says of the draw after those that were made there, times
-// how much likelier draws of such confidence are on this text (below). Draws
+// what JointAcceptance says of the draw after those that were made there. Once
+// the token is known, `confidence` of that chance is the drafter's own mass of
+// the token, less what the draws before take of it; whether other drafters have
+// the token as their first is put into the odds; and the chance is corrected by
+// what came of draws of such mass on this text (below). A token that is not
+// known yet is taken to be as easy as those of its path, in that share. Draws
 // take tokens that are not at the node yet: a refused token is never accepted.
 //
 // Cost. The pass takes target_ms of the batch's rows. Asking a drafter takes
@@ -22,6 +26,9 @@
 // tree in it are asked for, and then drawn at, one draw a node; and so on from
 // what was drawn.
 //
+// Where nothing is wanted of a bare root, a drafter is asked all the same if
+// half of what a round that is easier than usual would be worth pays for it.
+//
 // State, by drafter and confidence (the drafter's mass of the token, in five
 // classes): the accepted tokens, and how many were expected. Their ratio
 // corrects the chances, and fades by 1 - 1 / memory a round. And tokens and
@@ -31,65 +38,36 @@
 #ifndef BANYAN_TREE_POLICIES_COST_AWARE_H_
 #define BANYAN_TREE_POLICIES_COST_AWARE_H_
 
-#include <array>
 #include <memory>
+#include <utility>
 #include <vector>
 
-#include "absl/types/span.h"
 #include "tree/growing_tree.h"
 #include "tree/method_policy.h"
-#include "tree/optimize/joint_acceptance.h"
+#include "tree/policies/draft_estimates.h"
 #include "tree/policies/row.h"
 #include "tree/tree_policy.h"
 #include "tree/verdict.h"
 
 namespace banyan {
 
-// What does not change from round to round.
-struct CostAwareModel {
-  int nodes = 64;
-  int levels = 0;  // 0: no limit
-  int memory = 64;
-  JointAcceptance acceptance;
-  // By drafted nodes of a sequence, up to `nodes`: ms of the batch's pass,
-  // divided by the batch.
-  std::vector<double> target_ms;
-  std::vector<double> draft_ms;  // by drafter: of a level, likewise
-};
-
 class CostAware : public MethodPolicy {
  public:
-  static constexpr int kClasses = 5;
-
-  explicit CostAware(std::shared_ptr<const CostAwareModel> model);
+  explicit CostAware(std::shared_ptr<const CostAwareModel> model)
+      : estimates_(std::move(model)) {}
 
   PolicyTraits traits() const override;
   std::unique_ptr<TreePolicy> Clone() const override {
     return std::make_unique<CostAware>(*this);
   }
   std::vector<MethodExpansion> Next(const GrowingTree& tree) const override;
-  void Observe(const RoundOutcome& outcome) override;
-  std::vector<double> State() const override;
+  void Observe(const RoundOutcome& outcome) override {
+    estimates_.Observe(outcome);
+  }
+  std::vector<double> State() const override { return estimates_.State(); }
 
  private:
-  struct Running {
-    double accepted = 0;
-    double expected = 0;
-  };
-  // By class, and of all.
-  using OfDrafter = std::array<Running, kClasses + 1>;
-
-  double Correction(int drafter, int of_class) const;
-  // The chance of a draw of this mass; of no known one where it is negative.
-  double Corrected(int drafter, double chance, double mass) const;
-  double rate() const;
-
-  friend class CostAwarePlan;
-
-  std::shared_ptr<const CostAwareModel> model_;
-  std::vector<OfDrafter> running_;
-  double tokens_ = 0;
-  double ms_ = 0;
+  DraftEstimates estimates_;
 };
 
 PolicyRow CostAwareRow();
