@@ -86,29 +86,32 @@ JointAcceptance::JointAcceptance(const Hazards& alone,
                                  const std::vector<double>& together,
                                  const Matrix& agree_right,
                                  const Matrix& agree_wrong)
-    : together_(together),
-      agree_right_(agree_right),
-      agree_wrong_(agree_wrong) {
+    : agree_right_(agree_right), agree_wrong_(agree_wrong) {
   for (const auto& by_depth : alone) {
     chances_.push_back(Chances(by_depth.front()));
     const double first = chances_.back().front();
     std::vector<double>& fades = fades_.emplace_back();
     for (const std::vector<double>& hazards : by_depth)
       fades.push_back(first > 0 ? hazards.front() / first : 0);
-    if (alone.size() == 1 && together_.empty()) together_ = {1 - first, first};
   }
   const std::size_t count = alone.size();
+  totals_.assign(std::size_t{1} << count, 0);
+  for (std::size_t set = 1; set < totals_.size(); ++set) {
+    const bool single = (set & (set - 1)) == 0;
+    for (std::size_t other = 1; other < together.size() && !single; ++other)
+      if ((set & other) != 0) totals_[set] += together[other];
+    for (std::size_t d = 0; d < count; ++d)
+      if ((set >> d & 1) != 0)
+        totals_[set] = std::max(totals_[set], chances_[d].front());
+  }
   others_.assign(count, std::vector<double>(count, 0));
   for (std::size_t d = 0; d < count; ++d)
     for (std::size_t e = 0; e < count; ++e) {
-      double without = 0;
-      double other = 0;
-      for (std::size_t set = 0; set < together_.size(); ++set) {
-        if ((set >> d & 1) != 0) continue;
-        without += together_[set];
-        other += (set >> e & 1) != 0 ? together_[set] : 0;
-      }
-      if (without > 0) others_[d][e] = other / without;
+      const std::size_t own = std::size_t{1} << d;
+      const double refused = 1 - totals_[own];
+      if (e != d && refused > 0)
+        others_[d][e] =
+            (totals_[own | std::size_t{1} << e] - totals_[own]) / refused;
     }
 }
 
@@ -142,10 +145,9 @@ double JointAcceptance::Gain(int drafter, int depth,
     if (next > 0) gain *= 1 - others_[At(drafter)][At(e)];
   }
   if (next > 0) return std::min(gain * chances[next], 1.0);
-  double first = 0;
-  for (std::size_t set = 1; set < together_.size(); ++set)
-    if ((set >> drafter & 1) != 0 && (set & drew) == 0) first += together_[set];
-  return std::min(gain * first, 1.0);
+  const double first =
+      totals_[drew | std::size_t{1} << drafter] - totals_[drew];
+  return std::clamp(gain * first, 0.0, 1.0);
 }
 
 double JointAcceptance::Given(int drafter, double chance,

@@ -1,20 +1,22 @@
 // JointAcceptance: how often the tokens of several drafters are accepted that
 // draw at one node, whichever of them draws first.
 //
-// Model. At a reached node the target takes one token. Let R be the set of the
-// drafters whose first draw there is that token; `together` is the distribution
-// of R, as counted (the empty set: nobody's). Drafters fail on the same tokens,
-// so it is far from what independent drafters would give. A later draw is
-// accepted as the drafter's own counts say, where the other drafters' draws do
-// not have the token: with o_e the chance that e's first draw has it where d's
-// has not, and c_e that its later ones have it where its first has not,
+// Model. `together` is the distribution of R, the set of the drafters whose
+// first draw at a reached node is the accepted token, as counted (the empty
+// set: nobody's). Drafters fail on the same tokens, so it is far from what
+// independent drafters would give. With T(A) the chance that the first draw of
+// some drafter in A is accepted, D the drafters that drew at the node, u_d(r)
+// the chance that d alone is right with its draw r, o_e the chance that e's
+// first draw is accepted where d's is not, and c_e that one of e's later draws
+// is where its first is not,
 //
-//   Gain of d's first draw  = P(d in R, no e in R that drew) prod (1 - c_e)
+//   Gain of d's first draw  = (T(D + d) - T(D)) prod (1 - c_e),
 //   Gain of its draw r      = u_d(r) prod (1 - o_e) (1 - c_e),
 //
-// over the others e that drew. u_d(r) is the chance that d alone is right with
-// draw r. So gains are chances of events that exclude each other, in whatever
-// order drafters draw, as far as this model goes.
+// over the e in D other than d. T of a single drafter is u_d(1), from counts of
+// the drafter alone; of more it is the sum of `together` over the sets that
+// meet A, and not less than that of one of them. So the order in which drafters
+// draw changes what each gains, and not what they gain together.
 //
 // With depth all gains of d fade as d's first draw alone does.
 //
@@ -68,10 +70,10 @@ class JointAcceptance {
   // By drafter: the chance that it is right with each draw; and by depth.
   std::vector<std::vector<double>> chances_;
   std::vector<std::vector<double>> fades_;
+  std::vector<double> totals_;  // by set: T
   // By drafter and other: the chance of the other's first where the drafter's
   // is refused.
   Matrix others_;
-  std::vector<double> together_;
   Matrix agree_right_, agree_wrong_;
 };
 
