@@ -3,18 +3,28 @@
 // `nodes` counts what was made.
 #include <benchmark/benchmark.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "configs/loader/yaml.h"
+#include "core/base/check.h"
+#include "core/base/token.h"
+#include "core/prob/distribution.h"
 #include "tests/benchmarks/benchmarks.h"
 #include "tests/benchmarks/drafted.h"
 #include "tests/benchmarks/made_up_laws.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
 #include "tree/merge.h"
+#include "tree/method_policy.h"
 #include "tree/policies/best_first.h"
+#include "tree/policies/catalogue.h"
 #include "tree/policies/fixed_shape.h"
 #include "tree/tree_policy.h"
 #include "tree/trunk_tree.h"
@@ -82,6 +92,58 @@ void TimeToMask(benchmark::State& state, const MadeUpLaws& laws, int nodes) {
   for (auto _ : state) benchmark::DoNotOptimize(ToMask(batch.parents));
 }
 
+// What cost_aware takes to decide a round of four drafters, whose tokens never
+// agree: all of Next().
+void TimeDecide(benchmark::State& state, int nodes) {
+  const auto section = ParseYaml(
+      absl::StrCat(
+          "{name: cost_aware, nodes: ", nodes, ", target_ms: {1: 10, ",
+          nodes + 1,
+          ": 10.01}, draft_ms: [0.001, 0.001, 0.001, 0.001], alone: "
+          "[[[0.5, 0.3, 0.2], [0.4]], [[0.4, 0.2], [0.4]], [[0.3, 0.2], "
+          "[0.3]], [[0.3], [0.2]]], together: [0.2, 0.1, 0.05, 0.05, 0.1, "
+          "0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.02, 0.02, 0.06]}"),
+      "policy");
+  const auto choice = BuildPolicy(*section);
+  Check(choice.ok(), choice.status().message());
+  const MethodPolicy& policy = *choice->policy->of_method();
+  constexpr int kVocab = 64;
+  std::int64_t decided = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    std::vector<GrowingTree::Drafter> drafters(
+        4, {.draw_kind = DrawKind::kDeterministic});
+    GrowingTree tree(0, drafters, {});
+    state.ResumeTiming();
+    while (true) {
+      const std::vector<MethodExpansion> next = policy.Next(tree);
+      if (next.empty()) break;
+      state.PauseTiming();
+      for (const MethodExpansion& one : next) {
+        const int own = tree.Adopt(one.node, one.drafter);
+        if (tree.tree(one.drafter).proposal(own) == nullptr) {
+          std::vector<double> masses(kVocab, 0.001);
+          for (int i = 0; i < 4; ++i)
+            masses[static_cast<std::size_t>(one.drafter * 8 + i)] =
+                0.5 / (i + 1);
+          tree.SetProposal(one.drafter, own,
+                           {.q = Distribution::Dense(std::move(masses)),
+                            .favourite = one.drafter * 8});
+        } else if (tree.size() <= nodes) {
+          const Distribution left = tree.Left(one.node, one.drafter, true);
+          const TokenId token = left.Argmax();
+          tree.AddDraw(one.drafter, own, token,
+                       Distribution::OneHot(kVocab, token), false);
+        }
+      }
+      state.ResumeTiming();
+    }
+    decided += tree.size() - 1;
+  }
+  state.counters["nodes"] = {static_cast<double>(decided),
+                             benchmark::Counter::kAvgIterations};
+}
+
 void RegisterGrow(const MadeUpLaws& laws) {
   for (const Growth& growth : kGrowths) {
     for (bool dense : {true, false}) {
@@ -115,6 +177,11 @@ void RegisterFinished(const std::string& name, const MadeUpLaws& laws,
 
 void RegisterTree(const MadeUpLaws& laws) {
   RegisterGrow(laws);
+  for (int nodes : {8, 64})
+    benchmark::RegisterBenchmark(
+        absl::StrCat("Decide/cost_aware/", nodes).c_str(),
+        [nodes](benchmark::State& state) { TimeDecide(state, nodes); })
+        ->Unit(benchmark::kMicrosecond);
   RegisterFinished("Tree/Merge", laws, TimeMerge);
   RegisterFinished("Tree/ToBatch", laws, TimeToBatch);
   RegisterFinished("Tree/ToMask", laws, TimeToMask);

@@ -102,6 +102,25 @@ TEST(Refusal, OneListVerifiersTakeOneTrunk) {
                   {verifier, "2 trunks"});
 }
 
+// Of all drafters of a method: by verifiers that take one drafter, or counts
+// that are fixed before the first draw, and by methods of other drafters.
+TEST(Refusal, PoliciesOfAMethodAreForDraftersThatTakeTurns) {
+  const std::string two =
+      "cost_aware {nodes: 2, target_ms: {1: 1, 3: 1.1}, draft_ms: [0.1, 0.1], "
+      "alone: [[[0.5]], [[0.5]]], together: [0.3, 0.2, 0.2, 0.3]}";
+  EXPECT_TRUE(Build(With("multi_round", {two, two})).ok());
+  EXPECT_TRUE(Build(With("traversal", {two, two})).ok());
+  for (const char* verifier : {"leviathan", "block", "k_seq", "rejection"})
+    ExpectRefused(With(verifier, {two, two}), {verifier, "2 trunks"});
+  ExpectRefused(With("multi_round {order: shuffled}", {two, two}),
+                {"multi_round", "cost_aware"});
+  ExpectRefused(With("multi_round", {two}), {"cost_aware", "2 drafters"});
+  ExpectRefused(With("multi_round", {two, two, two}),
+                {"cost_aware", "2 drafters"});
+  ExpectRefused(With("multi_round", {two, "chain {nodes: 1}"}),
+                {"cost_aware", "state it as the method's"});
+}
+
 TEST(Refusal, GreedyTakesNoOtherTemperatureThanZero) {
   Pairing pairing = With("greedy", {"chain {nodes: 1}"});
   ExpectRefused(pairing, {"greedy", "temperature 1"});

@@ -54,6 +54,8 @@ class CostAwarePlan {
         model_(estimates.model()),
         tree_(tree),
         drafters_(tree.drafters()) {
+    places_.reserve(Index(tree.size() + kAhead));
+    places_.resize(Index(tree.size()));
     for (int node = 0; node < tree.size(); ++node) AddNode(node);
   }
 
@@ -71,7 +73,8 @@ class CostAwarePlan {
     int wave = 0;   // draws in thought above it
     PerDrafter draws = {};
     std::array<double, JointAcceptance::kMostDrafters> gain =
-        {};  // of the next draw; 0: none
+        {};           // of the next draw; 0: none
+    double best = 0;  // of `gain`
     // Levels that must be asked for first.
     PerDrafter asks = {};
   };
@@ -81,6 +84,10 @@ class CostAwarePlan {
   };
 
   void AddNode(int node);
+  void NoteChildren(const Place& above);
+  static void NoteBest(Place& place) {
+    place.best = *std::max_element(place.gain.begin(), place.gain.end());
+  }
   double ChanceAt(int node, int drafter, TokenId token, double mass,
                   const PerDrafter& before) const;
   double NextGain(const Place& place, int drafter) const;
@@ -120,35 +127,11 @@ double CostAwarePlan::ChanceAt(int node, int drafter, TokenId token,
       }));
 }
 
+// Adds a node whose reach and ease its parent has noted.
 void CostAwarePlan::AddNode(int node) {
-  Place place = {.depth = tree_.node(node).depth, .node = node};
-  if (node > 0) {
-    // The draw that made it, after those before it at its parent.
-    const int parent = tree_.node(node).parent;
-    PerDrafter before = {};
-    double others = 0;
-    double own = 0;
-    double usual = 0;
-    for (const DrawnAt& at : tree_.DrawsInTime(parent)) {
-      const double chance = ChanceAt(
-          parent, at.drafter, at.draw->token,
-          tree_.proposal(parent, at.drafter)->q.Mass(at.draw->token), before);
-      if (at.draw->token == tree_.node(node).token) {
-        own += chance;
-        usual += estimates_.Chance(at.drafter, place.depth, before);
-      } else {
-        others += chance;
-      }
-      ++before[Index(at.drafter)];
-    }
-    const Place& above = places_[Index(parent)];
-    place.reach =
-        above.reach * (own + others > DraftEstimates::kMostLikely
-                           ? own * DraftEstimates::kMostLikely / (own + others)
-                           : own);
-    const double ease = usual > 0 ? std::min(own / usual, kMostEase) : 1;
-    place.ease = (above.ease * above.depth + ease) / place.depth;
-  }
+  Place& place = places_[Index(node)];
+  place.depth = tree_.node(node).depth;
+  place.node = node;
   for (int d = 0; d < drafters_; ++d)
     place.draws[Index(d)] = static_cast<int>(tree_.draws(node, d).size());
   for (int d = 0; d < drafters_; ++d) {
@@ -156,7 +139,41 @@ void CostAwarePlan::AddNode(int node) {
     place.asks[Index(d)] = AsksAt(node, d);
     place.gain[Index(d)] = NextGain(place, d);
   }
-  places_.push_back(place);
+  NoteBest(place);
+  if (!tree_.node(node).children.empty()) NoteChildren(place);
+}
+
+// How likely a node's children are, by the draws that led to them.
+void CostAwarePlan::NoteChildren(const Place& above) {
+  struct Child {
+    double own = 0;
+    double usual = 0;
+  };
+  const std::vector<int>& children = tree_.node(above.node).children;
+  std::vector<Child> sums(children.size());
+  PerDrafter before = {};
+  double all = 0;
+  for (const DrawnAt& at : tree_.DrawsInTime(above.node)) {
+    const TokenId token = at.draw->token;
+    const double chance =
+        ChanceAt(above.node, at.drafter, token,
+                 tree_.proposal(above.node, at.drafter)->q.Mass(token), before);
+    all += chance;
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      if (tree_.node(children[i]).token != token) continue;
+      sums[i].own += chance;
+      sums[i].usual += estimates_.Chance(at.drafter, above.depth + 1, before);
+    }
+    ++before[Index(at.drafter)];
+  }
+  const double most = DraftEstimates::kMostLikely;
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    const auto& [own, usual] = sums[i];
+    Place& child = places_[Index(children[i])];
+    child.reach = above.reach * (all > most ? own * most / all : own);
+    const double ease = usual > 0 ? std::min(own / usual, kMostEase) : 1;
+    child.ease = (above.ease * above.depth + ease) / (above.depth + 1);
+  }
 }
 
 // Levels to ask a drafter for before it can draw at a node.
@@ -207,11 +224,13 @@ void CostAwarePlan::Take(const Pick& pick) {
     child.asks[Index(d)] = 1;
     child.gain[Index(d)] = NextGain(child, d);
   }
+  NoteBest(child);
   places_.push_back(child);
   Place& now = places_[pick.place];
   ++now.draws[Index(pick.drafter)];
   for (int d = 0; d < drafters_; ++d)
     if (now.gain[Index(d)] > 0) now.gain[Index(d)] = NextGain(now, d);
+  NoteBest(now);
 }
 
 // Draws in thought, each time what is worth most. Returns what the best
@@ -226,7 +245,10 @@ double CostAwarePlan::Think() {
   for (int k = 1; k <= most; ++k) {
     Pick pick = {0, -1};
     double worth = 0;
-    for (std::size_t p = 0; p < places_.size(); ++p)
+    for (std::size_t p = 0; p < places_.size(); ++p) {
+      const double best_there = places_[p].best;
+      if (best_there < kLeastGain || (pick.drafter >= 0 && best_there <= worth))
+        continue;
       for (int d = 0; d < drafters_; ++d) {
         const double gain = places_[p].gain[Index(d)];
         if (gain < kLeastGain) continue;
@@ -235,6 +257,7 @@ double CostAwarePlan::Think() {
         worth = own;
         pick = {p, d};
       }
+    }
     if (pick.drafter < 0) break;
     gained += places_[pick.place].gain[Index(pick.drafter)];
     asked_ms += AskMs(places_[pick.place], pick.drafter);
@@ -272,6 +295,7 @@ double CostAwarePlan::WorthAsking(int drafter) {
   root.ease = 1 + std::min(1.0, (1 / usual - 1) / 2);
   for (int d = 0; d < drafters_; ++d)
     root.gain[Index(d)] = d == drafter ? NextGain(root, d) : 0;
+  NoteBest(root);
   root.asks[Index(drafter)] = 0;  // is paid whatever the answer is
   return Think() / 2 - estimates_.rate() * ask_ms;
 }
