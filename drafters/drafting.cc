@@ -149,40 +149,40 @@ bool Drafting::DrawOnce(const Step& step) {
   const int node = step.at.node;
   if (!tree(step.trunk).open(node)) return false;
   const int drafter = static_cast<int>(step.trunk);
-  const Distribution law =
-      step.new_tokens ? tree_.Left(tree_.merged(node, drafter), drafter, true)
+  const Distribution left =
+      step.new_tokens ? tree_.LeftNew(tree_.merged(node, drafter), drafter)
                       : tree(step.trunk).remaining(node);
-  if (law.empty()) {
+  if (left.empty()) {
     tree_.Close(drafter, node);
     return false;
   }
   TokenId token = 0;
   if (trunks_[step.trunk].draw_kind == DrawKind::kDeterministic) {
-    token = step.new_tokens ? law.Argmax() : tree(step.trunk).candidate(node);
+    token = step.new_tokens ? left.Argmax() : tree(step.trunk).candidate(node);
   } else {
     const auto number = static_cast<int>(tree(step.trunk).draws(node).size());
     token =
-        law.TokenAt(chance_.ForTrunk(trunks_[step.trunk].trunk)
-                        .Draw(law.weights(), Purpose::kDraft, node, number));
+        left.TokenAt(chance_.ForTrunk(trunks_[step.trunk].trunk)
+                         .Draw(left.weights(), Purpose::kDraft, node, number));
   }
-  Record(step, law, node, token);
+  Record(step, left, node, token);
   return true;
 }
 
 // Adds a drawn token. It is judged by the distribution that it was drawn from,
 // cut to the tokens that would have been kept.
-void Drafting::Record(const Step& step, const Distribution& law, int node,
+void Drafting::Record(const Step& step, const Distribution& left, int node,
                       TokenId token) {
   const double keep_at_least = step.at.keep_at_least;
   const bool fixed = trunks_[step.trunk].draw_kind == DrawKind::kDeterministic;
   const double mass =
-      fixed ? tree(step.trunk).proposal(node)->q.Mass(token) : law.Mass(token);
+      fixed ? tree(step.trunk).proposal(node)->q.Mass(token) : left.Mass(token);
   const bool dropped = mass < keep_at_least;
   Distribution judged_by =
-      fixed ? Distribution::OneHot(law.vocab_size(), token) : law;
+      fixed ? Distribution::OneHot(left.vocab_size(), token) : left;
   if (fixed && dropped)
-    judged_by = Distribution::Sparse(law.vocab_size(), {}, {});
-  if (!fixed && keep_at_least > 0) judged_by = law.KeepAtLeast(keep_at_least);
+    judged_by = Distribution::Sparse(left.vocab_size(), {}, {});
+  if (!fixed && keep_at_least > 0) judged_by = left.KeepAtLeast(keep_at_least);
   tree_.AddDraw(static_cast<int>(step.trunk), node, token, std::move(judged_by),
                 dropped);
 }
@@ -246,15 +246,6 @@ absl::Status DraftAll(absl::Span<Drafting> draftings) {
   return DraftAll(draftings, [](std::size_t /*trunk*/, absl::Status status) {
     return status;
   });
-}
-
-absl::StatusOr<TrunkTree> DraftTrunk(const TrunkView& trunk,
-                                     const Context& context,
-                                     const DraftLimits& limits,
-                                     const Chance& chance) {
-  Drafting drafting({trunk}, context, limits, chance);
-  BANYAN_RETURN_IF_ERROR(DraftAll({&drafting, 1}));
-  return std::move(std::move(drafting).Take().front());
 }
 
 }  // namespace banyan

@@ -86,7 +86,7 @@ class Drafting {
   absl::Status Expand(const Step& step);
   bool DrawOnce(const Step& step);
   absl::Status Share(const Step& step);
-  void Record(const Step& step, const Distribution& law, int node,
+  void Record(const Step& step, const Distribution& left, int node,
               TokenId token);
 
   std::vector<TrunkView> trunks_;
@@ -108,12 +108,6 @@ using AfterTrunk =
 // drafter or drafting does.
 absl::Status DraftAll(absl::Span<Drafting> draftings, AfterTrunk after);
 absl::Status DraftAll(absl::Span<Drafting> draftings);
-
-// Drafts one trunk's tree.
-absl::StatusOr<TrunkTree> DraftTrunk(const TrunkView& trunk,
-                                     const Context& context,
-                                     const DraftLimits& limits,
-                                     const Chance& chance);
 
 }  // namespace banyan
 

@@ -62,9 +62,8 @@ bool GrowingTree::MayDraw(int node, int drafter) const {
   return of.below_others && !at.final && at.depth < of.max_depth;
 }
 
-Distribution GrowingTree::Left(int node, int drafter, bool new_tokens) const {
+Distribution GrowingTree::LeftNew(int node, int drafter) const {
   Distribution left = tree(drafter).remaining(own(node, drafter));
-  if (!new_tokens) return left;
   for (int other = 0; other < drafters(); ++other)
     for (const Draw& draw : draws(node, other))
       if (left.Mass(draw.token) > 0) left = left.Without(draw.token);

@@ -77,9 +77,9 @@ class GrowingTree {
   const Proposal* proposal(int node, int drafter) const;
   // Whether it may draw at a node, of its own tree or not.
   bool MayDraw(int node, int drafter) const;
-  // What its next draw at a node is made from. With `new_tokens` nothing that
-  // was drawn there, by whichever drafter. Requires its proposal.
-  Distribution Left(int node, int drafter, bool new_tokens) const;
+  // What its next draw at a node is made from, without the tokens that were
+  // drawn there, by whichever drafter. Requires its proposal.
+  Distribution LeftNew(int node, int drafter) const;
 
   // Puts a node, and those above it, into a drafter's tree, if they are not in
   // it. Returns the node there.

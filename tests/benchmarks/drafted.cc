@@ -9,6 +9,7 @@
 #include "core/random/random_source.h"
 #include "drafters/drafter.h"
 #include "drafters/drafting.h"
+#include "tests/support/draft_trunk.h"
 
 namespace banyan {
 

@@ -20,6 +20,7 @@
 #include "drafters/text/ngram/ngram.h"
 #include "tests/benchmarks/benchmarks.h"
 #include "tests/benchmarks/made_up_text.h"
+#include "tests/support/draft_trunk.h"
 #include "tree/draft_tree.h"
 #include "tree/merge.h"
 #include "tree/optimize/shape.h"

@@ -28,6 +28,7 @@
 #include "drafters/text/rest/rest.h"
 #include "experiments/makers/index/index_builder.h"
 #include "tests/benchmarks/benchmarks.h"
+#include "tests/support/draft_trunk.h"
 #include "tests/support/mix.h"
 #include "tree/draft_tree.h"
 #include "tree/merge.h"

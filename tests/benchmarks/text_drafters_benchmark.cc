@@ -33,6 +33,7 @@
 #include "drafters/workbench.h"
 #include "tests/benchmarks/benchmarks.h"
 #include "tests/benchmarks/made_up_text.h"
+#include "tests/support/draft_trunk.h"
 #include "tree/draft_tree.h"
 #include "tree/merge.h"
 #include "tree/policies/catalogue.h"

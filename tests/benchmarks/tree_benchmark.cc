@@ -130,7 +130,7 @@ void TimeDecide(benchmark::State& state, int nodes) {
                            {.q = Distribution::Dense(std::move(masses)),
                             .favourite = one.drafter * 8});
         } else if (tree.size() <= nodes) {
-          const Distribution left = tree.Left(one.node, one.drafter, true);
+          const Distribution left = tree.LeftNew(one.node, one.drafter);
           const TokenId token = left.Argmax();
           tree.AddDraw(one.drafter, own, token,
                        Distribution::OneHot(kVocab, token), false);

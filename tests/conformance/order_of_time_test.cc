@@ -147,13 +147,13 @@ absl::StatusOr<Decoder> DecoderOf(std::unique_ptr<Verifier> verifier,
 
 // The total variation between what comes out and the target, over `rounds`.
 double Bias(Decoder& decoder, int rounds = 1) {
-  const absl::StatusOr<ExactLaw> law =
+  const absl::StatusOr<ExactLaw> output =
       ComputeExactLaw(*Target(), decoder,
                       {.horizon = rounds * (kLevels + 1),
                        .rounds = rounds,
                        .max_branches = 2'000'000});
-  Check(law.ok(), law.status().message());
-  return law->total_variation;
+  Check(output.ok(), output.status().message());
+  return output->total_variation;
 }
 
 // Judges a tree that was changed after it was drafted.

@@ -24,8 +24,6 @@
 #include "tests/decode/device_decoding.h"
 #include "tests/decode/same_rounds.h"
 #include "tests/support/dice.h"
-#include "tests/support/made/edited_model.h"
-#include "tests/support/made/golden_model.h"
 #include "tree/draft_tree.h"
 
 namespace banyan {
@@ -314,13 +312,7 @@ TEST(DeviceAndHost, ThatFailChangeNothing) {
 TEST(DeviceAndHost, FailWhereARowThatIsReadIsNoLaw) {
   constexpr TokenId kBad = 40;
   Models models("llama");
-  EditedModel edited(GoldenFolder("llama"));
-  MadeTensor& embedding =
-      edited.files().at("model.safetensors").at("model.embed_tokens.weight");
-  for (int i = 0; i < models.target->hidden_size(); ++i)
-    SetNumber(embedding, kBad * models.target->hidden_size() + i, 0x1p100F);
-  edited.Write("model.safetensors");
-  models.target = LoadModel(edited.path(), models.backend, WeightFormat::kBf16);
+  models.Spoil(kBad);
   int failed = 0;
   int passed_by = 0;
   for (std::uint64_t seed = 0; seed < 25; ++seed) {

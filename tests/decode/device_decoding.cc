@@ -21,6 +21,7 @@
 #include "tests/drafters/asking.h"
 #include "tests/drafters/heads/made_heads.h"
 #include "tests/support/decoding.h"
+#include "tests/support/made/edited_model.h"
 #include "tests/support/made/golden_model.h"
 
 namespace banyan {
@@ -42,6 +43,16 @@ void Models::TakeEagleTarget() {
   target = LoadModel(directory, backend, WeightFormat::kBf16);
   draft = LoadModel(directory, backend, WeightFormat::kQ8);
   MakeMedusa(eagle_folder);
+}
+
+void Models::Spoil(TokenId token) {
+  EditedModel edited(GoldenFolder("llama"));
+  MadeTensor& embedding =
+      edited.files().at("model.safetensors").at("model.embed_tokens.weight");
+  for (int i = 0; i < target->hidden_size(); ++i)
+    SetNumber(embedding, token * target->hidden_size() + i, 0x1p100F);
+  edited.Write("model.safetensors");
+  target = LoadModel(edited.path(), backend, WeightFormat::kBf16);
 }
 
 void Models::MakeMedusa(TestFolder& in) {

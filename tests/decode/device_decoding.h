@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/base/token.h"
 #include "core/ops/backend.h"
 #include "core/prob/sampling_rule.h"
 #include "core/random/random_source.h"
@@ -47,6 +48,8 @@ struct Models {
   // its own.
   void TakeEagleTarget();
   void MakeMedusa(TestFolder& in);
+  // The target's rows of this token, and those that see it, have no numbers.
+  void Spoil(TokenId token);
 
   TestFolder folder, eagle_folder;
   std::shared_ptr<Backend> backend;

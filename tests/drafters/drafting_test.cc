@@ -15,6 +15,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/toys.h"
+#include "tests/support/draft_trunk.h"
 #include "tests/support/drafting.h"
 #include "tests/support/fake_policy.h"
 #include "tests/support/shared_models.h"

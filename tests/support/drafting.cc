@@ -6,6 +6,7 @@
 #include "core/base/check.h"
 #include "core/random/random_source.h"
 #include "tests/conformance/pairing.h"
+#include "tests/support/draft_trunk.h"
 #include "tree/policies/catalogue.h"
 
 namespace banyan {

@@ -72,10 +72,10 @@ class CostAwarePlan {
     int node = -1;  // of the tree
     int wave = 0;   // draws in thought above it
     PerDrafter draws = {};
-    std::array<double, JointAcceptance::kMostDrafters> gain =
-        {};           // of the next draw; 0: none
+    // Of each drafter's next draw; 0: it draws no more.
+    std::array<double, JointAcceptance::kMostDrafters> gain = {};
     double best = 0;  // of `gain`
-    // Levels that must be asked for first.
+    // By drafter: levels that it must be asked for first.
     PerDrafter asks = {};
   };
   struct Pick {
@@ -186,6 +186,7 @@ int CostAwarePlan::AsksAt(int node, int drafter) const {
   return tree_.drafter(drafter).proposes_ahead ? std::min(missing, 1) : missing;
 }
 
+// What a drafter's next draw at a place is expected to bring.
 double CostAwarePlan::NextGain(const Place& place, int drafter) const {
   const TrunkTree& own = tree_.tree(drafter);
   // Where the token is known that would be drawn.
@@ -207,6 +208,7 @@ double CostAwarePlan::NextGain(const Place& place, int drafter) const {
              DraftEstimates::kMostLikely);
 }
 
+// Draws in thought: the place has a child, and another next draw.
 void CostAwarePlan::Take(const Pick& pick) {
   const Place at = places_[pick.place];
   const auto wave = Index(at.wave);
@@ -291,7 +293,7 @@ double CostAwarePlan::WorthAsking(int drafter) {
   Place& root = places_.front();
   const double usual = estimates_.Chance(drafter, 1, root.draws);
   const double ask_ms = AskMs(root, drafter);
-  if (usual == 0 || ask_ms < 0) return 0;
+  if (usual == 0) return 0;
   root.ease = 1 + std::min(1.0, (1 / usual - 1) / 2);
   for (int d = 0; d < drafters_; ++d)
     root.gain[Index(d)] = d == drafter ? NextGain(root, d) : 0;

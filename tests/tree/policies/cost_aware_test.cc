@@ -71,7 +71,7 @@ DraftTree Grown(const TreePolicy& policy, const FirstMasses& masses) {
     if (asked) continue;
     for (const MethodExpansion& one : next) {
       const int own = tree.own(one.node, one.drafter);
-      const Distribution left = tree.Left(one.node, one.drafter, true);
+      const Distribution left = tree.LeftNew(one.node, one.drafter);
       const TokenId token = left.Argmax();
       tree.AddDraw(one.drafter, own, token, Distribution::OneHot(kVocab, token),
                    false);
