@@ -37,7 +37,6 @@ GrowingTree NewTree(absl::Span<const TrunkView> trunks, const Context& context,
                         .draw_kind = trunk.draw_kind,
                         .max_depth = std::min(limits.max_depth,
                                               DepthIn(context, trunk.drafter)),
-                        .proposes_ahead = trunk.drafter.traits().proposes_ahead,
                         .below_others = trunk.drafter.traits().below_others});
   return {context.root(), std::move(drafters), limits.end_of_text};
 }

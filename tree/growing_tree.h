@@ -33,9 +33,7 @@ class GrowingTree {
     DrawKind draw_kind = DrawKind::kIndependent;
     // Levels below the root that it can draft.
     int max_depth = std::numeric_limits<int>::max();
-    // As its traits say (DrafterTraits).
-    bool proposes_ahead = true;
-    bool below_others = true;
+    bool below_others = true;  // as its traits say
   };
   struct Node {
     TokenId token = 0;

@@ -32,10 +32,10 @@ struct MethodExpansion {
 
 class MethodPolicy : public TreePolicy {
  public:
-  // What to draw next. Depends on the tree and on committed state only. Names
-  // nodes at which the drafter may draw (GrowingTree::MayDraw), each pair once.
-  // Where the drafter has no proposal it is asked, for the nodes above too, and
-  // Next is called again.
+  // What to draw next, in this order. Depends on the tree and on committed
+  // state only. Names nodes at which the drafter may draw
+  // (GrowingTree::MayDraw). Where a drafter has no proposal it is asked, for
+  // the nodes above too, and Next is called again.
   virtual std::vector<MethodExpansion> Next(const GrowingTree& tree) const = 0;
 
   const MethodPolicy* of_method() const final { return this; }

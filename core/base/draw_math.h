@@ -29,6 +29,10 @@ namespace banyan {
 constexpr int kSumRun = 256;
 constexpr int kSumLanes = 8;
 
+BANYAN_ANYWHERE constexpr int SumRuns(int numbers) {
+  return (numbers + kSumRun - 1) / kSumRun;
+}
+
 BANYAN_ANYWHERE double AddLanes(const double* lanes) {
   double sum = 0;
   for (int lane = 0; lane < kSumLanes; ++lane) sum += lanes[lane];

@@ -49,92 +49,161 @@ struct DistributionPlace {
   int first_row;
 };
 
+// A row of logits becomes a distribution in four steps. Several workers may
+// share the runs of a row (core/base/draw_math.h) in all but the last, each
+// after all have done the one before.
 template <typename Workers, typename Book, typename Data>
 class DistributionStep {
  public:
+  // Row `row` of the logits; there may be no such row (`exists`).
   BANYAN_STEP DistributionStep(const Workers& workers, const Book& round,
                                const Data& data, const DistributionRule& rule,
-                               const DistributionPlace& place)
-      : w_(workers), round_(round), data_(data), rule_(rule), place_(place) {}
-
-  // Makes the distribution of row `row` of the logits.
-  BANYAN_STEP void Run(int row) const {
-    const int vocab = round_.of.vocab;
-    const bool of_target = place_.drafter < 0;
-    const bool by_depth =
-        !of_target && round_.of.drafters[place_.drafter].by_depth;
-    const int rows = of_target ? round_.Get(book::kRows)
-                     : by_depth
-                         ? 1
-                         : round_.Get(book::kWantedCount, place_.drafter);
-    if (row >= rows) return;
-    int node = 0;
-    if (of_target)
-      node = round_.Get(book::kRowNode, row);
-    else if (!by_depth)
-      node = round_.Get(book::kWanted,
-                        round_.of.drafters[place_.drafter].first_node + row);
-    const int distribution = place_.first_distribution + row;
-    const std::int64_t first = std::int64_t{place_.first_row + row} * vocab;
-    const auto at = [&](int i) { return data_.distributions.Read(first + i); };
-
-    // Every reading of a row that is longer than a cache costs, so what is
-    // written is summed or compared on the way.
-    int wrong = kNothing;
-    Largest largest = w_.Best([&](int i) {
-      const int column = i < rule_.used ? Column(i) : -1;
-      const float logit =
-          column < 0 ? -INFINITY : data_.logits.Read(row, column);
-      double value = static_cast<double>(logit);
-      const bool finite = column < 0 || Finite(logit);
-      if (rule_.penalty != 1 && Seen(node, i))
-        value = value > 0 ? value / rule_.penalty : value * rule_.penalty;
-      if ((!finite || !(value < INFINITY)) && i < wrong) wrong = i;
-      data_.distributions.Write(first + i, value);
-      return value;
-    });
-    wrong = w_.Least(wrong);
-    if (wrong != kNothing)
-      return Fail(distribution, kNoNumber, wrong,
-                  data_.logits.Read(row, Column(wrong)));
-    for (std::int64_t i = w_.index(); i < data_.banned.size(); i += w_.count())
-      data_.distributions.Write(first + data_.banned.Read(i), -INFINITY);
-    if (data_.banned.size() > 0) largest = w_.Best(at);
-
-    if (largest.number == -INFINITY)
-      return Fail(distribution, kNoTokenLeft, 0, 0);
-    double total = 1;
-    if (rule_.temperature == 0) {
-      for (int i = w_.index(); i < vocab; i += w_.count())
-        data_.distributions.Write(first + i, i == largest.place ? 1.0 : 0.0);
+                               const DistributionPlace& place, int row)
+      : w_(workers),
+        round_(round),
+        data_(data),
+        rule_(rule),
+        row_(row),
+        distribution_(place.first_distribution + row),
+        first_run_(distribution_ * SumRuns(round.of.vocab)),
+        first_(std::int64_t{place.first_row + row} * round.of.vocab) {
+    if (place.drafter < 0) {
+      exists_ = row < round_.Get(book::kRows);
+      if (exists_) node_ = round_.Get(book::kRowNode, row);
+    } else if (const DrafterLayout& of = round_.of.drafters[place.drafter];
+               of.by_depth) {
+      exists_ = row < 1;
     } else {
-      const auto sum_written = [&](const auto& value) {
-        return w_.Sum([&](int i) {
-          const double number = value(i);
-          data_.distributions.Write(first + i, number);
-          return number;
-        });
-      };
-      const double sum = sum_written([&](int i) {
-        return ExpOfNegative((at(i) - largest.number) / rule_.temperature);
-      });
-      total = sum_written([&](int i) { return at(i) / sum; });
-      if (rule_.truncates()) {
-        Truncation(w_, vocab, data_.distributions, first, data_.order,
-                   row * TruncationRoom(vocab), rule_)
-            .Run();
-        total = w_.Sum(at);
-      }
+      exists_ = row < round_.Get(book::kWantedCount, place.drafter);
+      if (exists_) node_ = round_.Get(book::kWanted, of.first_node + row);
     }
-    Fail(distribution, kNoError, 0, 0);
+  }
+
+  BANYAN_STEP bool exists() const { return exists_; }
+
+  // All four.
+  BANYAN_STEP void Run() const {
+    const int runs = SumRuns(round_.of.vocab);
+    Values(0, runs);
+    Exponents(0, runs);
+    Masses(0, runs);
+    Finish();
+  }
+
+  // Logits with the penalty, of runs `begin` to `end`. One that is no number is
+  // infinity, so that the largest tells where the first of them stands.
+  BANYAN_STEP void Values(int begin, int end) const {
+    w_.EachRun(
+        begin, end,
+        [&](int i) {
+          const int column = i < rule_.used ? Column(i) : -1;
+          if (column < 0) return -INFINITY;
+          const float logit = data_.logits.Read(row_, column);
+          return Finite(logit) ? logit : INFINITY;
+        },
+        [&](int i, float logit) {
+          double value = static_cast<double>(logit);
+          if (rule_.penalty != 1 && Seen(node_, i))
+            value = value > 0 ? value / rule_.penalty : value * rule_.penalty;
+          return Written(i, value);
+        },
+        KeepBest());
+    if (data_.banned.size() == 0) return;
+    w_.Sync();
+    for (std::int64_t k = w_.index(); k < data_.banned.size();
+         k += w_.count()) {
+      const int i = data_.banned.Read(k);
+      if (i >= begin * kSumRun && i < end * kSumRun && At(i) < INFINITY)
+        (void)Written(i, -INFINITY);
+    }
+    w_.Sync();
+    w_.EachRun(
+        begin, end, [&](int i) { return At(i); },
+        [](int /*token*/, double value) { return value; }, KeepBest());
+  }
+
+  // Exponentials, or at temperature 0 one mass; what is wrong with the row.
+  BANYAN_STEP void Exponents(int begin, int end) const {
+    const Largest largest = KeptBest(w_, round_, distribution_);
+    const bool first = begin == 0;
+    if (largest.number == INFINITY) {
+      if (first)
+        Note(kNoNumber, largest.place,
+             data_.logits.Read(row_, Column(largest.place)));
+      return;
+    }
+    if (largest.number == -INFINITY) {
+      if (first) Note(kNoTokenLeft, 0, 0);
+      return;
+    }
+    if (first) Note(kNoError, 0, 0);
+    w_.EachRun(
+        begin, end, [&](int i) { return At(i); },
+        [&](int i, double value) {
+          return Written(i, rule_.temperature == 0
+                                ? (i == largest.place ? 1.0 : 0.0)
+                                : ExpOfNegative((value - largest.number) /
+                                                rule_.temperature));
+        },
+        [&](int run, double sum, Largest /*best*/) {
+          round_.SetNumber(book::kRunSum, first_run_ + run, sum);
+        });
+  }
+
+  // Their shares of the sum.
+  BANYAN_STEP void Masses(int begin, int end) const {
+    if (Failed()) return;
+    const double sum = w_.TotalOf([&](int run) {
+      return round_.Number(book::kRunSum, first_run_ + run);
+    });
+    w_.EachRun(
+        begin, end, [&](int i) { return At(i); },
+        [&](int i, double value) { return Written(i, value / sum); },
+        KeepMasses());
+  }
+
+  // What rules leave, and the sum.
+  BANYAN_STEP void Finish() const {
+    if (Failed()) return;
+    if (rule_.temperature != 0 && rule_.truncates()) {
+      Truncation(w_, round_.of.vocab, data_.distributions, first_, data_.order,
+                 row_ * TruncationRoom(round_.of.vocab), rule_)
+          .Run();
+      w_.Sync();
+      w_.EachRun(
+          0, SumRuns(round_.of.vocab), [&](int i) { return At(i); },
+          [](int /*token*/, double mass) { return mass; }, KeepMasses());
+      w_.Sync();
+    }
+    const double total = KeptTotal(w_, round_, distribution_);
     if (w_.index() == 0)
-      round_.SetNumber(book::kDistributionTotal, distribution, total);
+      round_.SetNumber(book::kDistributionTotal, distribution_, total);
   }
 
  private:
-  static constexpr int kNothing = 0x7fffffff;
-
   BANYAN_STEP static bool Finite(float x) { return x - x == 0; }
+  BANYAN_STEP double At(int token) const {
+    return data_.distributions.Read(first_ + token);
+  }
+  BANYAN_STEP double Written(int token, double number) const {
+    data_.distributions.Write(first_ + token, number);
+    return number;
+  }
+  BANYAN_STEP auto KeepBest() const {
+    return [this](int run, double /*sum*/, Largest best) {
+      round_.SetNumber(book::kRunBest, first_run_ + run, best.number);
+      round_.Set(book::kRunPlace, first_run_ + run, best.place);
+    };
+  }
+  BANYAN_STEP auto KeepMasses() const {
+    return [this](int run, double sum, Largest best) {
+      round_.SetNumber(book::kRunMass, first_run_ + run, sum);
+      KeepBest()(run, sum, best);
+    };
+  }
+  BANYAN_STEP bool Failed() const {
+    return round_.Get(book::kDistributionError, distribution_) != kNoError;
+  }
   // Whether a token stands in the text, or on the way to the row's node.
   BANYAN_STEP bool Seen(int node, int token) const {
     if (data_.seen.Read(token) > 0) return true;
@@ -148,12 +217,11 @@ class DistributionStep {
   BANYAN_STEP int Column(int token) const {
     return data_.columns.empty() ? token : data_.columns.Read(token);
   }
-  BANYAN_STEP void Fail(int distribution, RoundError kind, int token,
-                        float logit) const {
+  BANYAN_STEP void Note(RoundError kind, int token, float logit) const {
     if (w_.index() != 0) return;
-    round_.Set(book::kDistributionError, distribution, kind);
-    round_.Set(book::kDistributionToken, distribution, token);
-    round_.Set(book::kDistributionBits, distribution,
+    round_.Set(book::kDistributionError, distribution_, kind);
+    round_.Set(book::kDistributionToken, distribution_, token);
+    round_.Set(book::kDistributionBits, distribution_,
                std::bit_cast<std::int32_t>(logit));
   }
 
@@ -161,7 +229,12 @@ class DistributionStep {
   const Book& round_;
   const Data& data_;
   const DistributionRule& rule_;
-  const DistributionPlace& place_;
+  const int row_;
+  const int distribution_;
+  const int first_run_;
+  const std::int64_t first_;
+  bool exists_ = false;
+  int node_ = 0;
 };
 
 }  // namespace banyan

@@ -337,8 +337,8 @@ BANYAN_STEP void DrawStep(const Workers& w, const Book& round,
   double total = 0;
   Largest largest;
   if (!failed) {
-    if (!ranked || count > 1) total = w.Sum(left);
-    if (ranked) largest = w.Best(left);
+    if (!ranked || count > 1) total = KeptTotal(w, round, distribution);
+    if (ranked) largest = KeptBest(w, round, distribution);
   }
   int made = 0;
   for (; made < count && !counts.empty(); ++made) {

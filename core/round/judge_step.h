@@ -6,6 +6,7 @@
 #include "core/base/draw_math.h"
 #include "core/round/book.h"
 #include "core/round/layout.h"
+#include "core/round/workers.h"
 
 namespace banyan {
 
@@ -169,11 +170,11 @@ class JudgeStep {
     if (probability <= 0) return false;
     return round_.chance.Accept(round_, probability, row, draw);
   }
-  // The token after the path.
+  // The token after the path; `total`: the kept sum of the numbers.
   template <typename Value>
-  BANYAN_STEP int DrawNext(const Value& value, int row) const {
-    return round_.chance.Draw(round_, w_, value, w_.Sum(value),
-                              Purpose::kTarget, row, 0, 0);
+  BANYAN_STEP int DrawNext(const Value& value, double total, int row) const {
+    return round_.chance.Draw(round_, w_, value, total, Purpose::kTarget, row,
+                              0, 0);
   }
 
   // The child that is accepted; -1: none, and `next` is drawn.
@@ -181,11 +182,13 @@ class JudgeStep {
     const RoundLayout& of = round_.of;
     const std::int64_t first = std::int64_t{row} * of.vocab;
     if (of.judge == JudgeKind::kGreedy || of.judge == JudgeKind::kMatch) {
-      const auto distribution = [&](int token) {
+      const auto mass = [&](int token) {
         return data_.target_distributions.Read(first + token);
       };
-      next = of.judge == JudgeKind::kGreedy ? w_.Best(distribution).place
-                                            : DrawNext(distribution, row);
+      const int distribution = of.distributions + row;
+      next = of.judge == JudgeKind::kGreedy
+                 ? KeptBest(w_, round_, distribution).place
+                 : DrawNext(mass, KeptTotal(w_, round_, distribution), row);
       return Child(row, next);
     }
     Left left(w_, of, data_.target_distributions, first,
@@ -194,8 +197,10 @@ class JudgeStep {
     const int child = of.judge == JudgeKind::kPointMass
                           ? JudgeChildren(row, left)
                           : JudgeDraws(row, left);
-    if (child < 0)
-      next = DrawNext([&](int token) { return left.Number(token); }, row);
+    if (child < 0) {
+      const auto number = [&](int token) { return left.Number(token); };
+      next = DrawNext(number, w_.Sum(number), row);
+    }
     return child;
   }
   using Left = LeftOfTarget<Workers, decltype(Data::target_distributions),

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
+#include "core/base/draw_math.h"
 #include "core/prob/sampling_rule.h"
 
 namespace banyan {
@@ -149,6 +150,8 @@ void LaidOut::LayOut() {
         return all.draws;
       case Per::kDistribution:
         return all.distributions + all.rows;
+      case Per::kRun:
+        return (all.distributions + all.rows) * SumRuns(all.vocab);
       case Per::kRow:
         return all.rows;
       case Per::kOwn:
@@ -295,7 +298,8 @@ absl::StatusOr<RoundFindings> LaidOut::Read(
              .own = node - layout_.drafters[i].first_node,
              .token = get(book::kDrawToken, draw),
              .child = get(book::kRow, child),
-             .q = doubles[Index(layout_.double_at[book::kDrawQ] + draw)]});
+             .q = doubles[Index(layout_.double_at[book::kDrawQ] -
+                                first_double() + draw)]});
       }
     }
   }

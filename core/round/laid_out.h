@@ -37,7 +37,9 @@ class LaidOut {
   // The texts that drafters have not read, kUnreadText.
   std::vector<int> UnreadText(const RoundStart& start) const;
 
-  // How many of the integers are read after a round.
+  // After a round the doubles from the first of these on are read, and as many
+  // of the integers as the second says.
+  int first_double() const { return layout_.double_at[book::kPathMass]; }
   int read_back() const { return layout_.integer_at[book::kWanted]; }
   // Fails as SamplingRule::Apply does on a row that was read; the round then
   // changed nothing.

@@ -19,6 +19,7 @@ enum class Per {
   kNode,          // of every drafter's tree, one drafter's after another's
   kDraw,          // likewise
   kDistribution,  // a distribution: the drafters', then the target's
+  kRun,     // of a distribution: what is summed at once (core/base/draw_math.h)
   kRow,     // of the target's pass: a node of the merged tree, depth first
   kOwn,     // of a row and a drafter
   kLevel,   // of the deepest tree, and one
@@ -86,7 +87,8 @@ enum class Per {
   LIST(kDistributionToken, kDistribution) /* whose logit it is */             \
   LIST(kDistributionBits, kDistribution)                                      \
   /* Up to here a round is read back. */                                      \
-  LIST(kWanted, kNode) /* of the newest level, from its first node on */      \
+  LIST(kWanted, kNode)  /* of the newest level, from its first node on */     \
+  LIST(kRunPlace, kRun) /* where its largest number stands */                 \
   LIST(kUploadedTree, kUploaded) /* UploadedNode */                           \
   LIST(kUnreadText, kUnread)     /* those tokens, in the text's order */      \
   LIST(kKeptRows, kLevel) /* the root's and the path's, the last ones */      \
@@ -105,6 +107,10 @@ enum class Per {
   LIST(kDraftVisible, kSlotWord)
 
 #define BANYAN_ROUND_DOUBLES(LIST)                     \
+  LIST(kRunBest, kRun) /* its largest number */        \
+  LIST(kRunSum, kRun)  /* of exponentials */           \
+  LIST(kRunMass, kRun)                                 \
+  /* From here on a round is read back. */             \
   LIST(kPathMass, kNode)                               \
   LIST(kDrawScale, kDraw)                              \
   LIST(kDrawMass, kDraw) /* in the proposal */         \

@@ -4,13 +4,18 @@
 //   index(), count()     which of them this is, and how many there are
 //   Sync()               all have come here
 //
-// and, for rows of masses, in the order of core/base/draw_math.h:
+// and, for rows of numbers, in the order of core/base/draw_math.h:
 //
-//   Sum(value)           of value(0) to value(vocab - 1); its runs are kept
-//   SumAgain(i, value)   the same, where only numbers of place i's run changed
+//   EachRun(begin, end, load, make, note)
+//                        of each of these runs note(run, sum, largest), by one
+//                        worker: of make(i, load(i)), i a place of the run.
+//                        make may write what load reads at the same place
+//   TotalOf(sum), BestOf(largest)   of all runs, each given by its number;
+//                        they are kept
+//   Sum(value), Best(value)   the two of value(0) to value(vocab - 1)
+//   SumAgain(i, value), BestAgain(i, value)   the same, where only numbers of
+//                        place i's run changed
 //   Place(limit, value)  where the kept sum first exceeds the limit
-//   Best(value), BestAgain(i, value)   the largest number, the first of equals
-//   Least(n)             the least of the workers' numbers
 //   Tell(x)              what worker 0 says
 #ifndef BANYAN_CORE_ROUND_WORKERS_H_
 #define BANYAN_CORE_ROUND_WORKERS_H_
@@ -47,28 +52,77 @@ struct BlockWorkers {
   BANYAN_STEP void Sync() const { t.Sync(); }
 };
 
+// The sum and the largest number of a distribution, by what its last step kept
+// of its runs.
+template <typename Workers, typename Book>
+BANYAN_STEP double KeptTotal(const Workers& w, const Book& round,
+                             int distribution) {
+  const int first = distribution * SumRuns(round.of.vocab);
+  return w.TotalOf(
+      [&](int run) { return round.Number(book::kRunMass, first + run); });
+}
+template <typename Workers, typename Book>
+BANYAN_STEP Largest KeptBest(const Workers& w, const Book& round,
+                             int distribution) {
+  const int first = distribution * SumRuns(round.of.vocab);
+  return w.BestOf([&](int run) {
+    return Largest{round.Number(book::kRunBest, first + run),
+                   round.Get(book::kRunPlace, first + run)};
+  });
+}
+
 #ifndef __CUDACC__
 
 // One thread of this machine.
 class OneWorker {
  public:
   explicit OneWorker(int vocab)
-      : vocab_(vocab),
-        sums_(static_cast<std::size_t>((vocab + kSumRun - 1) / kSumRun)) {}
+      : vocab_(vocab), sums_(static_cast<std::size_t>(SumRuns(vocab))) {}
 
   static int index() { return 0; }
   static int count() { return 1; }
   static void Sync() {}
 
+  template <typename Load, typename Make, typename Note>
+  void EachRun(int begin, int end, const Load& load, const Make& make,
+               const Note& note) const {
+    for (int run = begin; run < end; ++run) {
+      double lanes[kSumLanes] = {};
+      Largest largest;
+      for (int i = run * kSumRun; i < EndOf(run); ++i) {
+        const double number = make(i, load(i));
+        lanes[i % kSumLanes] += number;
+        largest.Take(number, i);
+      }
+      note(run, AddLanes(lanes), largest);
+    }
+  }
+  template <typename SumOf>
+  double TotalOf(const SumOf& sum) const {
+    double total = 0;
+    for (std::size_t run = 0; run < sums_.size(); ++run)
+      total += sums_[run] = sum(static_cast<int>(run));
+    return total;
+  }
+  template <typename LargestOf>
+  Largest BestOf(const LargestOf& best) const {
+    Largest largest;
+    for (int run = 0; run < SumRuns(vocab_); ++run) {
+      const Largest own = best(run);
+      largest.Take(own.number, own.place);
+    }
+    return largest;
+  }
   template <typename Value>
   double Sum(const Value& value) const {
-    for (int run = 0; run * kSumRun < vocab_; ++run) SumRun(run, value);
-    return Total();
+    return TotalOf([&](int run) { return SumOf(run, value); });
   }
   template <typename Value>
   double SumAgain(int place, const Value& value) const {
-    SumRun(place / kSumRun, value);
-    return Total();
+    return TotalOf([&](int run) {
+      return run == place / kSumRun ? SumOf(run, value)
+                                    : sums_[static_cast<std::size_t>(run)];
+    });
   }
   template <typename Value>
   int Place(double limit, const Value& value) const {
@@ -88,7 +142,6 @@ class OneWorker {
   Largest BestAgain(int /*place*/, const Value& value) const {
     return Best(value);
   }
-  static int Least(int number) { return number; }
   static double Tell(double number) { return number; }
 
  private:
@@ -97,16 +150,11 @@ class OneWorker {
     return end < vocab_ ? end : vocab_;
   }
   template <typename Value>
-  void SumRun(int run, const Value& value) const {
+  double SumOf(int run, const Value& value) const {
     double lanes[kSumLanes] = {};
     for (int i = run * kSumRun; i < EndOf(run); ++i)
       lanes[i % kSumLanes] += value(i);
-    sums_[static_cast<std::size_t>(run)] = AddLanes(lanes);
-  }
-  double Total() const {
-    double total = 0;
-    for (double sum : sums_) total += sum;
-    return total;
+    return AddLanes(lanes);
   }
 
   const int vocab_;

@@ -233,15 +233,17 @@ absl::Status RoundSteps::Judge(const Tensor& logits) {
 
 absl::StatusOr<RoundFindings> RoundSteps::Read() {
   const RoundLayout& at = laid_out_.layout();
-  std::vector<std::byte> bytes(Index(at.doubles) * sizeof(double) +
+  const std::size_t first = Index(laid_out_.first_double());
+  const std::size_t count = Index(at.doubles) - first;
+  std::vector<std::byte> bytes(count * sizeof(double) +
                                Index(laid_out_.read_back()) * sizeof(int));
-  BANYAN_RETURN_IF_ERROR(
-      backend_.Download(*memory_.book, 0, absl::MakeSpan(bytes)));
+  BANYAN_RETURN_IF_ERROR(backend_.Download(
+      *memory_.book, first * sizeof(double), absl::MakeSpan(bytes)));
   const auto* doubles = reinterpret_cast<const double*>(bytes.data());
-  const auto* integers = reinterpret_cast<const int*>(doubles + at.doubles);
+  const auto* integers = reinterpret_cast<const int*>(doubles + count);
   found_.assign(integers, integers + laid_out_.read_back());
   BANYAN_ASSIGN_OR_RETURN(RoundFindings findings,
-                          laid_out_.Read(found_, {doubles, Index(at.doubles)}));
+                          laid_out_.Read(found_, {doubles, count}));
   target_length_ = found_[Index(at.integer_at[book::kTargetLength])];
   for (int i = 0; i < at.count; ++i)
     draft_lengths_[Index(i)] =

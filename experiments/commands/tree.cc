@@ -29,7 +29,20 @@ struct TreeFile {
   std::string policy;
   ShapePlan plan;
   std::vector<double> acceptance;  // empty: unknown
+  // Of a tree of several drafters: what the file calls them.
+  std::vector<std::string> names;
+
+  // Whose draw a node is.
+  std::string NameAt(std::size_t node) const {
+    const int drafter = plan.drafters[node];
+    if (drafter < 0) return "root";
+    const auto place = static_cast<std::size_t>(drafter);
+    return place < names.size() ? names[place]
+                                : absl::StrCat("drafter ", drafter);
+  }
 };
+
+constexpr absl::string_view kDrafters = "drafters";
 
 // The policy section with the keys that stand beside it, which may be written
 // either way. `acceptance` beside a stated shape rates it and is not moved.
@@ -40,7 +53,7 @@ absl::StatusOr<Params> PolicyWithKeysBeside(const Params& params,
   std::vector<Params::Entry> entries(policy.entries().begin(),
                                      policy.entries().end());
   for (const Params::Entry& entry : params.entries()) {
-    if (entry.key == "policy") continue;
+    if (entry.key == "policy" || entry.key == kDrafters) continue;
     if (!row->takes_costs && entry.key == "acceptance") continue;
     if (policy.Find(entry.key) != nullptr)
       return entry.value.Error(absl::StrCat("tree file: '", entry.key,
@@ -59,10 +72,16 @@ absl::StatusOr<TreeFile> ReadTreeFile(const Params& params) {
                           PolicyWithKeysBeside(params, *stated));
   // Where costs are included, the first of their tables count.
   PolicySpec spec(whole);
-  std::vector<std::string> notes;
-  BANYAN_RETURN_IF_ERROR(spec.PutStatedCosts({}, notes));
-  const Params& policy = spec.section();
   TreeFile file;
+  if (const Params* names = params.Find(kDrafters)) {
+    BANYAN_RETURN_IF_ERROR(Convert(*names, file.names));
+  }
+  std::vector<std::string> notes;
+  std::vector<CountedDrafter> drafters;
+  for (const std::string& name : file.names)
+    drafters.push_back({.label = name, .kind = name});
+  BANYAN_RETURN_IF_ERROR(spec.PutStatedCosts({}, drafters, notes));
+  const Params& policy = spec.section();
   BANYAN_ASSIGN_OR_RETURN(file.plan, PlanShape(policy));
   file.policy = policy.Find("name")->text();
   const Params* rates = policy.Find("acceptance");
@@ -96,7 +115,31 @@ JsonValue ToJson(const TreeFile& file) {
   out["depth"] = Depths(shape);
   out["rank"] = Ranks(shape);
   out["paths"] = ToPaths(shape);
+  if (!file.plan.drafters.empty()) {
+    out["drafters"] = file.plan.drafters;
+    out["reach"] = file.plan.reach;
+  }
   return out;
+}
+
+// Labels are ranks, or whose draw a node is where drafters take turns.
+TreePicture PictureOf(const TreeFile& file) {
+  TreePicture picture = Picture(file.plan.shape, file.acceptance);
+  if (file.acceptance.empty()) picture.notes.clear();
+  if (!file.plan.drafters.empty()) {
+    picture.notes.clear();
+    picture.rings.clear();
+    for (std::size_t node = 0; node < picture.labels.size(); ++node) {
+      picture.labels[node] = file.NameAt(node);
+      picture.notes.push_back(absl::StrFormat("%.4f", file.plan.reach[node]));
+      const int drafter = file.plan.drafters[node];
+      picture.rings.push_back(drafter < 0 ? std::vector<int>()
+                                          : std::vector{drafter});
+    }
+  }
+  picture.title = absl::StrCat(file.policy, ", ", file.plan.shape.size() - 1,
+                               " drafted nodes");
+  return picture;
 }
 
 void PrintText(const TreeFile& file, const TreePicture& picture) {
@@ -124,10 +167,7 @@ struct TreeOptions {
 absl::Status Tree(const TreeOptions& options) {
   BANYAN_ASSIGN_OR_RETURN(const Params params, LoadYamlFile(options.file));
   BANYAN_ASSIGN_OR_RETURN(const TreeFile file, ReadTreeFile(params));
-  TreePicture picture = Picture(file.plan.shape, file.acceptance);
-  if (file.acceptance.empty()) picture.notes.clear();
-  picture.title = absl::StrCat(file.policy, ", ", file.plan.shape.size() - 1,
-                               " drafted nodes");
+  const TreePicture picture = PictureOf(file);
   if (!options.svg.empty()) {
     BANYAN_RETURN_IF_ERROR(WriteOutput(options.svg, ToSvg(picture)));
     if (!options.json) std::cout << "drawn: " << options.svg.path() << "\n";
@@ -152,8 +192,9 @@ void AddTreeCommand(CommandLine& line) {
   const auto options = std::make_shared<TreeOptions>();
   command
       .Option("FILE", &options->file,
-              "YAML: policy (chain, expansion, static or sequoia); "
-              "optional acceptance by rank, to rate a stated shape "
+              "YAML: policy (chain, expansion, static, sequoia or joint); "
+              "optional acceptance by rank, to rate a stated shape, and "
+              "drafters, the names of those that a joint tree has "
               "(docs/formats.md; examples in configs/tree).")
       .Required();
   command.Flag("--json", &options->json, "Print JSON.");

@@ -23,6 +23,7 @@
 #include "tree/policies/catalogue.h"
 #include "tree/policies/plans.h"
 #include "tree/policies/row.h"
+#include "tree/policies/shape_plan.h"
 
 namespace banyan {
 namespace {
@@ -220,7 +221,28 @@ class Completion {
       trunk.policy.SetSize(stated == 0 ? most : std::min(stated, most),
                            trunk.policy.levels());
       trunk.policy.SetCosts(last->passes->ms, draft_ms, numbers);
+      trunk.policy.SetBatch(cell.batch);
     }
+    return NoteShape(cell, labels);
+  }
+
+  // Says which shape a policy of all drafters has, if it has one.
+  absl::Status NoteShape(const ExperimentCell& cell,
+                         const std::vector<std::string>& labels) {
+    const PolicySpec& policy = cell.spec.trunks.front().policy;
+    if (policy.row()->plan == nullptr) return absl::OkStatus();
+    BANYAN_ASSIGN_OR_RETURN(const ShapePlan plan, PlanShape(policy.section()));
+    std::vector<int> nodes(labels.size(), 0);
+    for (const int drafter : plan.drafters)
+      if (drafter >= 0) ++nodes[static_cast<std::size_t>(drafter)];
+    std::vector<std::string> shares;
+    for (std::size_t i = 0; i < labels.size(); ++i)
+      shares.push_back(absl::StrCat(labels[i], " ", nodes[i]));
+    Note(absl::StrFormat("%s: tree of %s in %s (%s), predicted speedup %.2fx",
+                         About(cell, cell.method),
+                         Counted(plan.choice->nodes, "node"),
+                         Counted(plan.choice->levels, "level"),
+                         absl::StrJoin(shares, ", "), plan.choice->speedup));
     return absl::OkStatus();
   }
 

@@ -43,6 +43,7 @@ constexpr absl::string_view kWidth = "width";
 constexpr absl::string_view kDraws = "draws";
 constexpr absl::string_view kBatch = "batch";
 constexpr absl::string_view kAcceptance = "acceptance";
+constexpr absl::string_view kAlone = "alone";
 constexpr absl::string_view kAccuracies = "accuracies";
 constexpr absl::string_view kTargetMs = "target_ms";
 constexpr absl::string_view kDraftMs = "draft_ms";
@@ -120,16 +121,19 @@ bool PolicySpec::includes_costs() const {
   });
 }
 
-absl::Status PolicySpec::PutStatedCosts(const CostQuestion& question,
-                                        std::vector<std::string>& notes) {
-  CostQuestion own = question;
-  own.drafter.draws = draws();
+absl::Status PolicySpec::PutStatedCosts(
+    CostQuestion question, const std::vector<CountedDrafter>& drafters,
+    std::vector<std::string>& notes) {
   for (const absl::string_view key :
-       {kAcceptance, kAccuracies, kTargetMs, kDraftMs}) {
+       {kAcceptance, kAccuracies, kAlone, kTargetMs, kDraftMs}) {
     const Params* value = section_.Find(key);
     if (value == nullptr || !IsCosts(*value)) continue;
     BANYAN_ASSIGN_OR_RETURN(const Costs costs, ReadCosts(*value));
-    const absl::Status put = PutStated(key, costs, own, notes);
+    if (!of_method() && !drafters.empty()) question.drafter = drafters.front();
+    question.drafter.draws = draws();
+    const absl::Status put =
+        of_method() ? PutTogether(key, costs, question, drafters, notes)
+                    : PutStated(key, costs, question, notes);
     if (!put.ok()) return ErrorAt(KeyPlace(key), put);
   }
   return absl::OkStatus();
@@ -170,6 +174,53 @@ absl::Status PolicySpec::PutStated(absl::string_view key, const Costs& costs,
   const LevelCosts* level = BestLevel(costs, question);
   if (level == nullptr) return Lacks(key, "level", question);
   Set(kDraftMs, Number(level->ms));
+  return absl::OkStatus();
+}
+
+absl::Status PolicySpec::PutTogether(
+    absl::string_view key, const Costs& costs, CostQuestion question,
+    const std::vector<CountedDrafter>& drafters,
+    std::vector<std::string>& notes) {
+  const std::string own_draws = question.drafter.draws;
+  std::vector<std::string> labels;
+  std::vector<AcceptanceTable> alone;
+  std::vector<double> draft_ms;
+  for (const CountedDrafter& drafter : drafters) {
+    labels.push_back(drafter.label);
+    question.drafter = drafter;
+    question.drafter.draws = own_draws;
+    if (key == kAlone) {
+      const AcceptanceTable* found = BestAcceptance(costs, question);
+      if (found == nullptr) return Lacks(key, "acceptance", question);
+      NoteOthers(key, question, found->drafters.front().label,
+                 found->setting.target, notes);
+      alone.push_back(*found);
+    } else {
+      const LevelCosts* level = BestLevel(costs, question);
+      if (level == nullptr) return Lacks(kDraftMs, "level", question);
+      draft_ms.push_back(level->ms);
+    }
+  }
+  if (key == kAlone) {
+    absl::StatusOr<AcceptanceTable> together = AcceptanceTable();
+    if (labels.size() > 1) {
+      together = FindTogether(costs, question, labels);
+      if (!together.ok()) return together.status();
+    }
+    SetJoint(
+        CountJointly(alone, labels.size() > 1 ? &*together : nullptr, labels));
+    return absl::OkStatus();
+  }
+  const bool states_levels =
+      key == kTargetMs && section_.Find(kDraftMs) != nullptr;
+  if (key == kTargetMs) {
+    const PassCosts* found = BestPasses(costs, question);
+    if (found == nullptr)
+      return absl::InvalidArgumentError("target_ms: the costs have no passes");
+    NoteOthers(key, question, "", found->setting.target, notes);
+    SetCurve(found->ms);
+  }
+  if (!states_levels) Set(kDraftMs, Numbers(draft_ms));
   return absl::OkStatus();
 }
 
@@ -215,14 +266,17 @@ void PolicySpec::SetCosts(const std::map<int, double>& target_ms,
                           const JointNumbers& acceptance) {
   SetCurve(target_ms);
   Set(kDraftMs, Numbers(draft_ms));
+  SetJoint(acceptance);
+}
+
+void PolicySpec::SetJoint(const JointNumbers& numbers) {
   std::vector<Params> alone;
-  for (const auto& by_depth : acceptance.alone)
-    alone.push_back(Lists(by_depth));
-  Set("alone", Params::List(std::move(alone)));
-  if (acceptance.together.empty()) return;
-  Set("together", Numbers(acceptance.together));
-  Set("agree_right", Lists(acceptance.agree_right));
-  Set("agree_wrong", Lists(acceptance.agree_wrong));
+  for (const auto& by_depth : numbers.alone) alone.push_back(Lists(by_depth));
+  Set(kAlone, Params::List(std::move(alone)));
+  if (numbers.together.empty()) return;
+  Set("together", Numbers(numbers.together));
+  Set("agree_right", Lists(numbers.agree_right));
+  Set("agree_wrong", Lists(numbers.agree_wrong));
 }
 
 void PolicySpec::DropCosts() {

@@ -82,13 +82,15 @@ class PolicySpec {
 
   // Whether it includes costs (costs.h) in the place of numbers.
   bool includes_costs() const;
-  // Puts the numbers that answer `question` in the place of costs
-  // (costs.h) that the section includes as `acceptance`, `accuracies`,
-  // `target_ms` (with the level as `draft_ms`, if it is not stated) or
-  // `draft_ms`. Fails, at the key, where the costs have none for such a
-  // drafter. Adds a sentence to `notes`, unless it is there, where a table is
-  // of another drafter or target.
-  absl::Status PutStatedCosts(const CostQuestion& question,
+  // Puts the numbers that answer `question` for these drafters in the place of
+  // costs (costs.h) that the section includes as `acceptance`, `accuracies`,
+  // `target_ms` (with the level as `draft_ms`, if it is not stated),
+  // `draft_ms`, or, of a policy of all drafters, as `alone` (with what is known
+  // of them together). Other policies have one drafter. Fails, at the key,
+  // where the costs have none for such drafters. Adds a sentence to `notes`,
+  // unless it is there, where a table is of another drafter or target.
+  absl::Status PutStatedCosts(CostQuestion question,
+                              const std::vector<CountedDrafter>& drafters,
                               std::vector<std::string>& notes);
 
   // 0: not stated, or no number, which BuildPolicy says.
@@ -129,6 +131,11 @@ class PolicySpec {
   absl::Status PutStated(absl::string_view key, const Costs& costs,
                          const CostQuestion& question,
                          std::vector<std::string>& notes);
+  absl::Status PutTogether(absl::string_view key, const Costs& costs,
+                           CostQuestion question,
+                           const std::vector<CountedDrafter>& drafters,
+                           std::vector<std::string>& notes);
+  void SetJoint(const JointNumbers& numbers);
   // Where the key was written; else where the section was.
   const Origin& KeyPlace(absl::string_view key) const;
   // Notes, once, where numbers are not of the question's drafter or target.

@@ -128,10 +128,14 @@ CountedDrafter InTables(const OneDrafter& drafter) {
 
 absl::Status PutStatedCosts(CostQuestion question, MethodSpec& method,
                             std::vector<std::string>& notes) {
-  for (TrunkSpec& trunk : method.trunks) {
-    if (trunk.policy.measures() || !trunk.policy.includes_costs()) continue;
-    question.drafter = InTables(Alone(method, trunk.drafter, question.target));
-    BANYAN_RETURN_IF_ERROR(trunk.policy.PutStatedCosts(question, notes));
+  std::vector<CountedDrafter> all;
+  for (const TrunkSpec& trunk : method.trunks)
+    all.push_back(InTables(Alone(method, trunk.drafter, question.target)));
+  for (std::size_t i = 0; i < method.trunks.size(); ++i) {
+    PolicySpec& policy = method.trunks[i].policy;
+    if (policy.measures() || !policy.includes_costs()) continue;
+    BANYAN_RETURN_IF_ERROR(policy.PutStatedCosts(
+        question, policy.of_method() ? all : std::vector{all[i]}, notes));
   }
   return absl::OkStatus();
 }

@@ -43,7 +43,7 @@ std::vector<OneDrafter> EachAlone(const MethodSpec& method,
 CountedDrafter InTables(const OneDrafter& drafter);
 
 // PolicySpec::PutStatedCosts of every policy that leaves nothing to the
-// machine. The question's drafter is each trunk's own.
+// machine, each for its trunk's drafter, or for all of them.
 absl::Status PutStatedCosts(CostQuestion question, MethodSpec& method,
                             std::vector<std::string>& notes);
 

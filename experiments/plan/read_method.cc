@@ -145,6 +145,9 @@ MethodKeys TakeMethodKeys(ParamsReader& in) {
   in.Optional("drafters", method.drafters);
   keys.policy = in.Take("policy");
   keys.trunks = in.Take("trunks");
+  // In the place of a preset's: the method's policy shapes its tree.
+  if (keys.trunks != nullptr && keys.trunks->kind() == Params::Kind::kNull)
+    keys.trunks = nullptr;
   keys.nodes = in.Take("nodes");
   in.Required("verifier", method.verifier);
   in.Optional("sampling", method.sampling);

@@ -19,8 +19,10 @@
 #include "tests/conformance/proof.h"
 #include "tests/conformance/toys.h"
 #include "tests/support/decoding.h"
+#include "tests/support/drafting.h"
 #include "tests/support/tally.h"
 #include "tree/draft_tree.h"
+#include "tree/method_policy.h"
 #include "tree/policies/catalogue.h"
 #include "tree/verdict.h"
 #include "verifiers/verifier.h"
@@ -54,7 +56,7 @@ void Prove(const Pairing& pairing, const ProofSize& size, Tally& tally) {
     PrintProven(pairing.verifier, "policy", trunk.policy);
   if (pairing.trunks.size() > 1)
     PrintProven(pairing.verifier, "trunks",
-                pairing.trunks.front().policy.find("cost_aware") == 0
+                PolicyOf(pairing.trunks.front().policy)->of_method() != nullptr
                     ? "taking_turns"
                     : "merged");
 }
@@ -133,14 +135,19 @@ TEST_P(EveryVerifier, KeepsTheTargetLawOfDraftersThatTakeTurns) {
       "cost_aware {nodes: 3, memory: 2, target_ms: {1: 10, 4: 10.2}, draft_ms: "
       "[0.1, 0.2], alone: [[[0.5, 0.3], [0.4]], [[0.4, 0.4], [0.5]]], "
       "together: [0.3, 0.25, 0.25, 0.2]}";
-  for (DrawKind first : kLaws)
-    for (DrawKind second : kLaws)
-      Prove({.target = model(1, false),
-             .verifier = verifier,
-             .trunks = {{two, model(2, true), first},
-                        {two, model(3, false), second}},
-             .sampling = {.temperature = Temperature(verifier)}},
-            size, tally);
+  const std::string fixed =
+      "joint {nodes: 3, target_ms: {1: 10, 4: 10.1}, draft_ms: [0.1, 0.1], "
+      "alone: [[[0.5, 0.3], [0.4]], [[0.4, 0.4], [0.5]]], together: [0.3, "
+      "0.25, 0.25, 0.2]}";
+  for (const std::string& policy : {two, fixed})
+    for (DrawKind first : kLaws)
+      for (DrawKind second : kLaws)
+        Prove({.target = model(1, false),
+               .verifier = verifier,
+               .trunks = {{policy, model(2, true), first},
+                          {policy, model(3, false), second}},
+               .sampling = {.temperature = Temperature(verifier)}},
+              size, tally);
   const std::string three =
       "cost_aware {nodes: 3, levels: 2, target_ms: {1: 10, 3: 10, 4: 10.1}, "
       "draft_ms: [0.1, 0.1, 0.1], alone: [[[0.5]], [[0.4]], [[0.3, 0.2]]], "

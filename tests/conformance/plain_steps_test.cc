@@ -199,10 +199,11 @@ class SteppedText {
                        All<double>(distributions),
                        All<std::int32_t>(order_)};
     const DistributionRule own = RuleOf(rule);
-    const DistributionStep<OneWorker, Book, Data> step(workers_, round_, data,
-                                                       own, place);
-    for (std::size_t row = 0; row < logits.rows.size(); ++row)
-      step.Run(static_cast<int>(row));
+    for (std::size_t row = 0; row < logits.rows.size(); ++row) {
+      const DistributionStep<OneWorker, Book, Data> step(
+          workers_, round_, data, own, place, static_cast<int>(row));
+      if (step.exists()) step.Run();
+    }
   }
 
   void Draft(int drafter) {
@@ -235,7 +236,8 @@ class SteppedText {
     absl::StatusOr<RoundFindings> found =
         laid_out_.Read(absl::MakeConstSpan(integers_).first(
                            static_cast<std::size_t>(laid_out_.read_back())),
-                       doubles_);
+                       absl::MakeConstSpan(doubles_).subspan(
+                           static_cast<std::size_t>(laid_out_.first_double())));
     Check(found.ok(), found.status().message());
     // The path leads from the root down, and what is kept is the path.
     const int size = static_cast<int>(found->path.size());

@@ -36,7 +36,9 @@ const char* const kPolicies[] = {
     "adaptive_chain {nodes: 2, on_low: drop, adjust: true}",
     "auto {acceptance: [0.6, 0.2], nodes: 6, target_ms: {1: 1, 7: 1.2}}",
     R"(cost_aware {nodes: 6, target_ms: {1: 1, 7: 1.1}, draft_ms: [0.01],
-                   alone: [[[0.6, 0.5, 0.4]]]})"};
+                   alone: [[[0.6, 0.5, 0.4]]]})",
+    R"(joint {nodes: 6, target_ms: {1: 1, 7: 1.1}, draft_ms: [0.01],
+              alone: [[[0.6, 0.2], [0.5, 0.2], [0.4]]]})"};
 
 Prompt PromptOf(const TableModel& target, std::uint32_t id) {
   return {.id = id,

@@ -26,6 +26,7 @@
 #ifndef BANYAN_TREE_OPTIMIZE_JOINT_ACCEPTANCE_H_
 #define BANYAN_TREE_OPTIMIZE_JOINT_ACCEPTANCE_H_
 
+#include <cstddef>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -55,6 +56,10 @@ class JointAcceptance {
                   const Matrix& agree_right, const Matrix& agree_wrong);
 
   int drafters() const { return static_cast<int>(fades_.size()); }
+  // How deep a drafter's draws were counted.
+  int depths(int drafter) const {
+    return static_cast<int>(fades_[static_cast<std::size_t>(drafter)].size());
+  }
   // The chance that the next draw of a drafter at a reached node is accepted.
   // `depth` is the drawn token's; `draws` how many each drafter has made there.
   double Gain(int drafter, int depth, absl::Span<const int> draws) const;

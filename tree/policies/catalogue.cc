@@ -8,12 +8,14 @@
 #include "core/base/messages.h"
 #include "core/base/params.h"
 #include "tree/draft_tree.h"
+#include "tree/optimize/joint_shape.h"
 #include "tree/policies/adaptive_chain.h"
 #include "tree/policies/auto_shape.h"
 #include "tree/policies/best_first.h"
 #include "tree/policies/cost_aware.h"
 #include "tree/policies/expand_rerank.h"
 #include "tree/policies/fixed_shape.h"
+#include "tree/policies/joint.h"
 #include "tree/policies/plans.h"
 #include "tree/policies/row.h"
 #include "tree/policies/sequences.h"
@@ -51,7 +53,11 @@ absl::Status BuildRow(const PolicyRow& row, ParamsReader& in,
     return in.Finish();
   }
   BANYAN_ASSIGN_OR_RETURN(const ShapePlan plan, row.plan(in));
-  choice.policy = std::make_unique<FixedShape>(plan.shape, plan.share_draws);
+  if (row.of_method)
+    choice.policy = std::make_unique<Joint>(
+        JointShape{plan.shape, plan.drafters}, plan.count);
+  else
+    choice.policy = std::make_unique<FixedShape>(plan.shape, plan.share_draws);
   choice.file = plan.file;
   return absl::OkStatus();
 }
@@ -60,7 +66,7 @@ std::vector<PolicyRow>& Rows() {
   static auto& rows = *new std::vector<PolicyRow>{
       ChainRow(),     SequencesRow(), ExpansionRow(),    StaticRow(),
       SequoiaRow(),   BestFirstRow(), ExpandRerankRow(), AdaptiveChainRow(),
-      AutoShapeRow(), CostAwareRow(),
+      AutoShapeRow(), CostAwareRow(), JointRow(),
   };
   return rows;
 }

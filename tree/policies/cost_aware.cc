@@ -16,10 +16,10 @@
 #include "tree/draft_tree.h"
 #include "tree/growing_tree.h"
 #include "tree/method_policy.h"
-#include "tree/optimize/cost_curve.h"
 #include "tree/optimize/joint_acceptance.h"
-#include "tree/policies/bounds.h"
+#include "tree/optimize/joint_shape.h"
 #include "tree/policies/draft_estimates.h"
+#include "tree/policies/joint_keys.h"
 #include "tree/policies/row.h"
 #include "tree/tree_policy.h"
 #include "tree/verdict.h"
@@ -183,7 +183,7 @@ int CostAwarePlan::AsksAt(int node, int drafter) const {
        above >= 0 && tree_.proposal(above, drafter) == nullptr;
        above = tree_.node(above).parent)
     ++missing;
-  return tree_.drafter(drafter).proposes_ahead ? std::min(missing, 1) : missing;
+  return missing;
 }
 
 // What a drafter's next draw at a place is expected to bring.
@@ -323,50 +323,15 @@ std::vector<MethodExpansion> CostAware::Next(const GrowingTree& tree) const {
 
 namespace {
 
-struct CostAwareSection : CostAwareModel {
-  int batch = 1;
-  JointAcceptance::Hazards alone;
-  std::vector<double> together;
-  JointAcceptance::Matrix agree_right, agree_wrong;
+struct CostAwareSection : JointSection {
+  int memory = CostAwareModel().memory;
+  double confidence = CostAwareModel().confidence;
 };
 
-BuiltPolicy BuildCostAware(ParamsReader& in, CostAwareSection section) {
-  EnsureDraws(in, "nodes", section.nodes);
-  const Params* const target_ms = in.Take("target_ms");
-  in.Ensure(target_ms != nullptr, "target_ms",
-            "is missing: the measured milliseconds of a target pass by its "
-            "tokens (`costs: measured`, or a file of `banyan measure`)");
-  in.Ensure(!section.alone.empty(), "alone",
-            "is missing: the measured acceptance of each drafter (`costs: "
-            "measured`, or a file of `banyan measure`)");
-  BANYAN_RETURN_IF_ERROR(in.Finish());
-  const auto wrong = [&](const absl::Status& status) {
-    return in.section().Error(absl::StrCat(in.what(), ": ", status.message()));
-  };
-  if (const absl::Status status =
-          JointAcceptance::Check(section.alone, section.together,
-                                 section.agree_right, section.agree_wrong);
-      !status.ok())
-    return wrong(status);
-  section.acceptance =
-      JointAcceptance(section.alone, section.together, section.agree_right,
-                      section.agree_wrong);
-  if (section.draft_ms.size() != section.alone.size() ||
-      !std::all_of(section.draft_ms.begin(), section.draft_ms.end(),
-                   [](double ms) { return ms >= 0 && ms < 1e9; }))
-    return wrong(absl::InvalidArgumentError(
-        "draft_ms: expected the milliseconds of a level of each drafter"));
-  BANYAN_ASSIGN_OR_RETURN(const CostCurve curve,
-                          CostCurve::FromParams("target_ms", *target_ms));
-  const CostAwareSection read = section;
-  for (double& ms : section.draft_ms) ms /= read.batch;
-  for (int nodes = 0; nodes <= read.nodes; ++nodes) {
-    const absl::StatusOr<double> ms = curve.At((nodes + 1) * read.batch);
-    if (!ms.ok()) return wrong(ms.status());
-    section.target_ms.push_back(*ms / read.batch);
-  }
-  return std::make_unique<CostAware>(
-      std::make_shared<const CostAwareModel>(std::move(section)));
+BuiltPolicy BuildCostAware(ParamsReader& in, const CostAwareSection& section) {
+  BANYAN_ASSIGN_OR_RETURN(JointModel model, ReadJoint(in, section));
+  return std::make_unique<CostAware>(std::make_shared<const CostAwareModel>(
+      CostAwareModel{std::move(model), section.memory, section.confidence}));
 }
 
 }  // namespace
@@ -374,30 +339,13 @@ BuiltPolicy BuildCostAware(ParamsReader& in, CostAwareSection section) {
 PolicyRow CostAwareRow() {
   using Section = CostAwareSection;
   Keys<Section> keys;
-  keys.Between("nodes", &Section::nodes, 1, kMaxDraws,
-               "The most nodes of a round.");
-  keys.AtLeast("levels", &Section::levels, 0, "The most levels; 0: no limit.");
+  AddSizeKeys(keys);
   keys.AtLeast("memory", &Section::memory, 1,
                "Running means are over about this many rounds.");
   keys.Between("confidence", &Section::confidence, 0.0, 1.0,
                "How much of a token's chance is the drafter's own mass of it; "
                "the rest is counted.");
-  keys.AtLeast("batch", &Section::batch, 1, "Prompts that share the passes.");
-  keys.Described("target_ms", "map of tokens to ms",
-                 "The milliseconds of a target pass by its tokens.");
-  keys.Optional("draft_ms", &Section::draft_ms,
-                "By drafter: the milliseconds of a level.");
-  keys.Optional("alone", &Section::alone,
-                "By drafter, depth and draw: the chance that a draw is "
-                "accepted once the drafter's draws before it were refused.");
-  keys.Optional("together", &Section::together,
-                "By set of drafters (drafter d counts 2^d): the chance that "
-                "these, and no others, have the accepted token.");
-  keys.Optional("agree_right", &Section::agree_right,
-                "By drafter and other: the chance that the other one's first "
-                "token is the drafter's, where that is accepted.");
-  keys.Optional("agree_wrong", &Section::agree_wrong,
-                "The same where it is refused.");
+  AddJointKeys(keys);
   return {.name = "cost_aware",
           .sentence =
               "Grows the tree of all drafters while the next draws bring more "

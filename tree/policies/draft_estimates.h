@@ -10,21 +10,15 @@
 
 #include "core/base/token.h"
 #include "tree/optimize/joint_acceptance.h"
+#include "tree/optimize/joint_shape.h"
 #include "tree/verdict.h"
 
 namespace banyan {
 
 // What does not change from round to round.
-struct CostAwareModel {
-  int nodes = 64;
-  int levels = 0;  // 0: no limit
+struct CostAwareModel : JointModel {
   int memory = 64;
   double confidence = 0.6;
-  JointAcceptance acceptance;
-  // By drafted nodes of a sequence, up to `nodes`: ms of the batch's pass,
-  // divided by the batch.
-  std::vector<double> target_ms;
-  std::vector<double> draft_ms;  // by drafter: of a level, likewise
 };
 
 // A number for each drafter.

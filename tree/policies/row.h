@@ -36,7 +36,7 @@ struct PolicyRow {
   // All keys that `plan` or `build` reads, but `name` and `draws`.
   std::vector<KeyRow> keys = {};
   // Exactly one of the two is set. A plan is a shape known before anything is
-  // drawn, drafted by FixedShape.
+  // drawn, drafted by FixedShape, or by Joint.
   std::function<absl::StatusOr<ShapePlan>(ParamsReader& in)> plan = nullptr;
   std::function<BuiltPolicy(ParamsReader& in)> build = nullptr;
   SizeKeys sizes = {};

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tree/optimize/hardware.h"
 #include "tree/optimize/shape.h"
@@ -12,6 +13,11 @@ namespace banyan {
 
 struct ShapePlan {
   Shape shape;
+  // Of a tree of all `count` drafters: whose draw a node is; -1 of the root.
+  // Empty: of one drafter.
+  std::vector<int> drafters = {};
+  int count = 1;
+  std::vector<double> reach = {};  // by node: the chance that it is accepted
   // The nodes of a level use one set of draws (FixedShape).
   bool share_draws = false;
   // What the optimiser expects of it, where it knows an acceptance.

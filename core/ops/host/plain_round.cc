@@ -65,9 +65,11 @@ struct Doer {
         NumbersOf<double>(args.place.drafter < 0 ? memory.target_distributions
                                                  : memory.draft_distributions),
         NumbersOf<std::int32_t>(memory.order)};
-    const DistributionStep<OneWorker, Book, Data> step(workers, round, data,
-                                                       args.rule, args.place);
-    for (int row = 0; row < args.logits.rows; ++row) step.Run(row);
+    for (int row = 0; row < args.logits.rows; ++row) {
+      const DistributionStep<OneWorker, Book, Data> step(
+          workers, round, data, args.rule, args.place, row);
+      if (step.exists()) step.Run();
+    }
     return absl::OkStatus();
   }
   absl::Status operator()(const DrawArgs& args) const {

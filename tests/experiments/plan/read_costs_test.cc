@@ -289,7 +289,7 @@ TEST(Costs, GiveSharesOfAtMostOne) {
       "3, 2, 1], accepted: [1, 1, 1, 1, 1, 1]}]}]}}",
       "policy.yaml"));
   std::vector<std::string> notes;
-  ASSERT_TRUE(spec.PutStatedCosts({}, notes).ok());
+  ASSERT_TRUE(spec.PutStatedCosts({}, {}, notes).ok());
   std::vector<double> shares;
   ASSERT_TRUE(Convert(*spec.section().Find("acceptance"), shares).ok());
   EXPECT_THAT(shares,
@@ -297,16 +297,16 @@ TEST(Costs, GiveSharesOfAtMostOne) {
 }
 
 TEST(Costs, GiveAPolicyItsNumbers) {
-  const auto put = [](const std::string& policy, const CostQuestion& question,
+  const auto put = [](const std::string& policy, const CountedDrafter& drafter,
                       std::vector<std::string>& notes) {
     PolicySpec spec(*ParseYaml(absl::StrReplaceAll(policy, {{"COSTS", kSmall}}),
                                "policy.yaml"));
-    const absl::Status status = spec.PutStatedCosts(question, notes);
+    const absl::Status status = spec.PutStatedCosts({}, {drafter}, notes);
     EXPECT_TRUE(status.ok()) << status;
     return spec;
   };
   std::vector<std::string> notes;
-  const CostQuestion own = {.drafter = {.label = "a", .kind = "eagle"}};
+  const CountedDrafter own = {.label = "a", .kind = "eagle"};
   const PolicySpec all =
       put("{name: sequoia, acceptance: COSTS, target_ms: COSTS, nodes: 4}", own,
           notes);
@@ -327,14 +327,13 @@ TEST(Costs, GiveAPolicyItsNumbers) {
       absl::StrReplaceAll("{name: auto, draft_ms: COSTS}", {{"COSTS", kSmall}}),
       "policy.yaml"));
   EXPECT_THAT(
-      std::string(without
-                      .PutStatedCosts(
-                          {.drafter = {.label = "x", .kind = "ngram"}}, notes)
-                      .message()),
+      std::string(
+          without.PutStatedCosts({}, {{.label = "x", .kind = "ngram"}}, notes)
+              .message()),
       HasSubstr("policy.yaml:1:14: draft_ms: the costs have no level of "
                 "drafter x (ngram)"));
   put("{name: sequoia, acceptance: COSTS, nodes: 4}",
-      {.drafter = {.label = "b", .kind = "eagle"}}, notes);
+      {.label = "b", .kind = "eagle"}, notes);
   EXPECT_THAT(notes, ElementsAre(HasSubstr(
                          "acceptance was measured for drafter a, not for b")));
 }

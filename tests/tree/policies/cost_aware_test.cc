@@ -14,17 +14,15 @@
 #include "configs/loader/yaml.h"
 #include "core/base/check.h"
 #include "core/base/params.h"
-#include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "tests/conformance/pairing.h"
 #include "tests/support/dice.h"
+#include "tests/support/grow_together.h"
 #include "tree/draft_tree.h"
 #include "tree/growing_tree.h"
-#include "tree/merge.h"
 #include "tree/method_policy.h"
 #include "tree/policies/catalogue.h"
 #include "tree/tree_policy.h"
-#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -49,35 +47,13 @@ using FirstMasses = std::vector<double>;
 
 // Lets a policy draw a tree: drafter d ranks token d first, with this mass.
 DraftTree Grown(const TreePolicy& policy, const FirstMasses& masses) {
-  std::vector<GrowingTree::Drafter> drafters;
-  for (std::size_t d = 0; d < masses.size(); ++d)
-    drafters.push_back(
-        {.trunk = static_cast<int>(d), .draw_kind = DrawKind::kDeterministic});
-  GrowingTree tree(0, drafters, {});
-  for (auto next = policy.of_method()->Next(tree); !next.empty();
-       next = policy.of_method()->Next(tree)) {
-    bool asked = false;
-    for (const MethodExpansion& one : next) {
-      const int own = tree.Adopt(one.node, one.drafter);
-      if (tree.tree(one.drafter).proposal(own) != nullptr) continue;
-      std::vector<double> all(kVocab, 1e-6);
-      const auto d = static_cast<std::size_t>(one.drafter);
-      all[d] = masses[d];
-      tree.SetProposal(
-          one.drafter, own,
-          {.q = Distribution::Dense(std::move(all)), .favourite = one.drafter});
-      asked = true;
-    }
-    if (asked) continue;
-    for (const MethodExpansion& one : next) {
-      const int own = tree.own(one.node, one.drafter);
-      const Distribution left = tree.LeftNew(one.node, one.drafter);
-      const TokenId token = left.Argmax();
-      tree.AddDraw(one.drafter, own, token, Distribution::OneHot(kVocab, token),
-                   false);
-    }
-  }
-  return Merge(std::move(tree).Take());
+  return GrowTogether(*policy.of_method(), static_cast<int>(masses.size()),
+                      [&](const GrowingTree& /*tree*/, int /*node*/, int d) {
+                        std::vector<double> all(kVocab, 1e-6);
+                        const auto drafter = static_cast<std::size_t>(d);
+                        all[drafter] = masses[drafter];
+                        return Distribution::Dense(std::move(all));
+                      });
 }
 
 int Nodes(const std::string& keys, const FirstMasses& masses) {

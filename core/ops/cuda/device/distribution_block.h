@@ -16,8 +16,6 @@ constexpr int DistributionThreads(int vocab) {
   return vocab >= 512 ? 512 : (vocab + 31) / 32 * 32;
 }
 
-constexpr int SumRuns(int vocab) { return (vocab + kSumRun - 1) / kSumRun; }
-
 // Bytes of shared memory: a sum, a largest number and its place for each run;
 // one run; and what one thread tells the others.
 constexpr int DistributionSharedBytes(int vocab) {
@@ -42,17 +40,37 @@ class DistributionBlock {
   BANYAN_DEVICE int count() const { return t_.threads(); }
   BANYAN_DEVICE void Sync() const { t_.Sync(); }
 
+  template <typename Load, typename Make, typename Note>
+  BANYAN_DEVICE void EachRun(int begin, int end, const Load& load,
+                             const Make& make, const Note& note) const {
+    for (int run = begin; run < end; run += t_.threads() / kSumLanes)
+      OfRun(run + t_.index() / kSumLanes, end, load, make, note);
+  }
+  template <typename SumOf>
+  BANYAN_DEVICE double TotalOf(const SumOf& sum) const {
+    t_.Sync();  // what stood there has been read
+    for (int run = t_.index(); run < runs_; run += t_.threads())
+      sums_.Write(run, sum(run));
+    return Total();
+  }
+  template <typename LargestOf>
+  BANYAN_DEVICE Largest BestOf(const LargestOf& best) const {
+    t_.Sync();
+    for (int run = t_.index(); run < runs_; run += t_.threads()) {
+      KeepBest{*this}(run, 0, best(run));
+    }
+    return BestOfRuns();
+  }
   template <typename Value>
   BANYAN_DEVICE double Sum(const Value& value) const {
-    t_.Sync();  // what stood there has been read
-    for (int first = 0; first < runs_; first += t_.threads() / kSumLanes)
-      SumRun(first + t_.index() / kSumLanes, value);
+    t_.Sync();
+    EachRun(0, runs_, value, Itself(), KeepSum{sums_});
     return Total();
   }
   template <typename Value>
   BANYAN_DEVICE double SumAgain(int place, const Value& value) const {
     t_.Sync();
-    SumRun(t_.index() < kSumLanes ? place / kSumRun : runs_, value);
+    OfRun(RunAgain(place), runs_, value, Itself(), KeepSum{sums_});
     return Total();
   }
   template <typename Value>
@@ -85,30 +103,14 @@ class DistributionBlock {
   template <typename Value>
   BANYAN_DEVICE Largest Best(const Value& value) const {
     t_.Sync();
-    for (int first = 0; first < runs_; first += t_.threads() / kSumLanes)
-      BestRun(first + t_.index() / kSumLanes, value);
+    EachRun(0, runs_, value, Itself(), KeepBest{*this});
     return BestOfRuns();
   }
   template <typename Value>
   BANYAN_DEVICE Largest BestAgain(int place, const Value& value) const {
     t_.Sync();
-    BestRun(t_.index() < kSumLanes ? place / kSumRun : runs_, value);
+    OfRun(RunAgain(place), runs_, value, Itself(), KeepBest{*this});
     return BestOfRuns();
-  }
-
-  BANYAN_DEVICE int Least(int own) const {
-    for (int lanes = 16; lanes > 0; lanes /= 2) {
-      const int other = t_.ShuffleXor(own, lanes);
-      own = other < own ? other : own;
-    }
-    t_.Sync();
-    if (t_.lane() == 0) stage_.Write(t_.warp(), own);
-    t_.Sync();
-    for (int warp = 0; warp < t_.threads() / 32; ++warp) {
-      const int other = static_cast<int>(stage_.Read(warp));
-      own = other < own ? other : own;
-    }
-    return own;
   }
 
   BANYAN_DEVICE double Tell(double number) const {
@@ -119,20 +121,65 @@ class DistributionBlock {
   }
 
  private:
+  static constexpr int kAhead = 8;  // numbers that a thread asks for at once
+
+  struct Itself {
+    BANYAN_DEVICE double operator()(int /*place*/, double number) const {
+      return number;
+    }
+  };
+  struct KeepSum {
+    const Shared<double>& sums;
+    BANYAN_DEVICE void operator()(int run, double sum, Largest /*best*/) const {
+      sums.Write(run, sum);
+    }
+  };
+  struct KeepBest {
+    const DistributionBlock& of;
+    BANYAN_DEVICE void operator()(int run, double /*sum*/, Largest best) const {
+      of.best_.Write(run, best.number);
+      of.best_at_.Write(run, best.place);
+    }
+  };
+  // The first threads do a place's run, the others none.
+  BANYAN_DEVICE int RunAgain(int place) const {
+    return t_.index() < kSumLanes ? place / kSumRun : runs_;
+  }
+
   // By kSumLanes threads; all of a warp come along, some for no run.
-  template <typename Value>
-  BANYAN_DEVICE void SumRun(int run, const Value& value) const {
+  template <typename Load, typename Make, typename Note>
+  BANYAN_DEVICE void OfRun(int run, int end, const Load& load, const Make& make,
+                           const Note& note) const {
     const int lane = t_.lane() % kSumLanes;
     double own = 0;
-    if (run < runs_) {
-      const int end = run * kSumRun + kSumRun;
-      for (int i = run * kSumRun + lane; i < end && i < vocab_; i += kSumLanes)
-        own += value(i);
+    Largest best;
+    if (run < end) {
+      const int after = run * kSumRun + kSumRun;
+      const int stop = after < vocab_ ? after : vocab_;
+      for (int first = run * kSumRun + lane; first < stop;
+           first += kAhead * kSumLanes) {
+        decltype(load(0)) loaded[kAhead];
+        for (int k = 0; k < kAhead; ++k)
+          if (first + k * kSumLanes < stop)
+            loaded[k] = load(first + k * kSumLanes);
+        for (int k = 0; k < kAhead; ++k) {
+          const int i = first + k * kSumLanes;
+          if (i >= stop) break;
+          const double number = make(i, loaded[k]);
+          own += number;
+          best.Take(number, i);
+        }
+      }
     }
     double sum = 0;
     for (int k = 0; k < kSumLanes; ++k)
       sum += t_.ShuffleFrom(own, t_.lane() / kSumLanes * kSumLanes + k);
-    if (run < runs_ && lane == 0) sums_.Write(run, sum);
+    for (int lanes = kSumLanes / 2; lanes > 0; lanes /= 2) {
+      const double number = t_.ShuffleXor(best.number, lanes);
+      const int place = t_.ShuffleXor(best.place, lanes);
+      best.Take(number, place);
+    }
+    if (run < end && lane == 0) note(run, sum, best);
   }
   BANYAN_DEVICE double Total() const {
     t_.Sync();
@@ -143,25 +190,6 @@ class DistributionBlock {
     }
     t_.Sync();
     return told_.Read(0);
-  }
-  template <typename Value>
-  BANYAN_DEVICE void BestRun(int run, const Value& value) const {
-    Largest own;
-    if (run < runs_) {
-      const int end = run * kSumRun + kSumRun;
-      for (int i = run * kSumRun + t_.lane() % kSumLanes; i < end && i < vocab_;
-           i += kSumLanes)
-        own.Take(value(i), i);
-    }
-    for (int lanes = kSumLanes / 2; lanes > 0; lanes /= 2) {
-      const double number = t_.ShuffleXor(own.number, lanes);
-      const int place = t_.ShuffleXor(own.place, lanes);
-      own.Take(number, place);
-    }
-    if (run < runs_ && t_.lane() % kSumLanes == 0) {
-      best_.Write(run, own.number);
-      best_at_.Write(run, own.place);
-    }
   }
   BANYAN_DEVICE Largest BestOfRuns() const {
     t_.Sync();

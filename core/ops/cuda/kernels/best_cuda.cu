@@ -32,10 +32,9 @@ struct BestKernel {
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
     const DistributionBlock block(t, logits.columns);
-    int wrong = kNone;
-    for (int i = t.index(); i < used; i += t.threads())
-      if (!IsFinite(logits.Read(0, i)) && i < wrong) wrong = i;
-    Tell(t, 0, block.Least(wrong));
+    const Largest wrong = block.Best(
+        [&](int i) { return i < used && !IsFinite(logits.Read(0, i)); });
+    Tell(t, 0, wrong.number > 0 ? wrong.place : kNone);
     Largest last;
     for (int k = 1; k <= count; ++k) {
       // What has been found is what stands before the last of it.

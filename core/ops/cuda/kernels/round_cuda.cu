@@ -53,23 +53,65 @@ struct MergeKernel {
   }
 };
 
-// A block a row.
+// The steps of a row's distribution, a launch each. Blocks share a row's runs
+// but for the last step, which is one block's.
+enum class Making { kValues, kExponents, kMasses, kFinish };
+constexpr const char* kMakingNames[] = {"values", "exponents", "masses",
+                                        "finish"};
+constexpr int kBlockRuns = 16;  // at once, by the threads of kShareThreads
+constexpr int kShareThreads = kBlockRuns * kSumLanes;
+
+template <Making kStep>
 struct DistributionsKernel {
   using Data =
       DistributionData<Matrix<const float>, Global<double>,
                        Global<const std::int32_t>, Global<std::int32_t>>;
-  static constexpr const char* kName = "distributions";
+  static constexpr const char* kName = kMakingNames[static_cast<int>(kStep)];
   Book round;
   Data data;
   DistributionRule rule;
   DistributionPlace place;
+  int blocks;  // of a row
   BANYAN_DEVICE void operator()(const Thread& t) const {
     const DistributionBlock block(t, round.of.vocab);
-    DistributionStep<DistributionBlock, Book, Data>(block, round, data, rule,
-                                                    place)
-        .Run(t.block());
+    const DistributionStep<DistributionBlock, Book, Data> row(
+        block, round, data, rule, place, t.block() / blocks);
+    if (!row.exists()) return;
+    const int begin = t.block() % blocks * kBlockRuns;
+    const int runs = SumRuns(round.of.vocab);
+    const int end = begin + kBlockRuns < runs ? begin + kBlockRuns : runs;
+    if constexpr (kStep == Making::kValues)
+      row.Values(begin, end);
+    else if constexpr (kStep == Making::kExponents)
+      row.Exponents(begin, end);
+    else if constexpr (kStep == Making::kMasses)
+      row.Masses(begin, end);
+    else
+      row.Finish();
   }
 };
+
+template <Making kStep>
+void LaunchMaking(CudaDevice& device, const RoundSpans& round,
+                  const DistributionLaunch& launch, int blocks, int threads) {
+  const bool of_target = launch.place.drafter < 0;
+  Launch(device,
+         {.blocks = launch.logits.rows * blocks,
+          .threads = threads,
+          .shared_bytes = DistributionSharedBytes(round.layout.vocab)},
+         DistributionsKernel<kStep>{
+             BookOf(device, round),
+             {{device, launch.logits},
+              {device, launch.columns},
+              {device, launch.banned},
+              {device, round.seen},
+              {device, of_target ? round.target_distributions
+                                 : round.draft_distributions},
+              {device, round.order}},
+             launch.rule,
+             launch.place,
+             blocks});
+}
 
 // A block a node.
 struct DrawKernel {
@@ -149,21 +191,13 @@ void LaunchDistributions(CudaDevice& device, const RoundSpans& round,
                          const DistributionLaunch& launch) {
   const int vocab = round.layout.vocab;
   if (launch.logits.rows == 0) return;
-  const bool of_target = launch.place.drafter < 0;
-  Launch(device,
-         {.blocks = launch.logits.rows,
-          .threads = DistributionThreads(vocab),
-          .shared_bytes = DistributionSharedBytes(vocab)},
-         DistributionsKernel{BookOf(device, round),
-                             {{device, launch.logits},
-                              {device, launch.columns},
-                              {device, launch.banned},
-                              {device, round.seen},
-                              {device, of_target ? round.target_distributions
-                                                 : round.draft_distributions},
-                              {device, round.order}},
-                             launch.rule,
-                             launch.place});
+  const int blocks = (SumRuns(vocab) + kBlockRuns - 1) / kBlockRuns;
+  const int all = DistributionThreads(vocab);
+  const int threads = all < kShareThreads ? all : kShareThreads;
+  LaunchMaking<Making::kValues>(device, round, launch, blocks, threads);
+  LaunchMaking<Making::kExponents>(device, round, launch, blocks, threads);
+  LaunchMaking<Making::kMasses>(device, round, launch, blocks, threads);
+  LaunchMaking<Making::kFinish>(device, round, launch, 1, all);
 }
 
 void LaunchDraw(CudaDevice& device, const RoundSpans& round,
