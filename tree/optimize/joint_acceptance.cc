@@ -104,6 +104,18 @@ JointAcceptance::JointAcceptance(const Hazards& alone,
       if ((set >> d & 1) != 0)
         totals_[set] = std::max(totals_[set], chances_[d].front());
   }
+  agrees_.assign(count, std::vector<double>(count, 1));
+  for (std::size_t d = 0; d < count; ++d)
+    for (std::size_t e = 0; e < count; ++e) {
+      double other = 0;
+      double both = 0;
+      for (std::size_t set = 0; set < together.size(); ++set) {
+        if ((set >> e & 1) == 0) continue;
+        other += together[set];
+        both += (set >> d & 1) != 0 ? together[set] : 0;
+      }
+      if (d != e) agrees_[d][e] = other > 0 ? both / other : 0;
+    }
   others_.assign(count, std::vector<double>(count, 0));
   for (std::size_t d = 0; d < count; ++d)
     for (std::size_t e = 0; e < count; ++e) {
@@ -126,17 +138,23 @@ double JointAcceptance::Covers(int drafter, int draws) const {
   return std::min(sum / without, 1.0);
 }
 
-double JointAcceptance::Fade(int drafter, int depth) const {
+double JointAcceptance::Fade(int drafter, int streak) const {
   const std::vector<double>& fades = fades_[At(drafter)];
-  return fades[std::min(At(depth), fades.size()) - 1];
+  return fades[std::min(At(streak), fades.size() - 1)];
 }
 
-double JointAcceptance::Gain(int drafter, int depth,
+double JointAcceptance::FadeAt(int drafter, int depth,
+                               const Standing& standing) const {
+  return standing.on * Fade(drafter, depth) +
+         (1 - standing.on) * Fade(drafter, standing.run);
+}
+
+double JointAcceptance::Gain(int drafter, double fade,
                              absl::Span<const int> draws) const {
   const std::vector<double>& chances = chances_[At(drafter)];
   const auto next = At(draws[At(drafter)]);
   if (next >= chances.size()) return 0;
-  double gain = Fade(drafter, depth);
+  double gain = fade;
   std::size_t drew = 0;  // the others
   for (int e = 0; e < drafters(); ++e) {
     if (e == drafter || draws[At(e)] == 0) continue;

@@ -18,7 +18,13 @@
 // meet A, and not less than that of one of them. So the order in which drafters
 // draw changes what each gains, and not what they gain together.
 //
-// With depth all gains of d fade as d's first draw alone does.
+// All gains of d change along a path as d's first draw alone does: with the
+// number of tokens in a row that d had as well (its streak), and not with
+// depth, since counts of a chain are of nodes whose whole path the drafter had.
+// At a token that another drafter, e, drew d's streak goes on if d has the
+// token too; the chance of it, unless it is known, is that d is right where e
+// is. A Standing keeps the two likeliest cases: all of the path was d's too,
+// with chance `on`, or what d drew itself since the last token of others.
 //
 // A token on which drafters agree is likelier. `agree_right[d][e]` is the
 // chance that e's first token is d's where d's is accepted, `agree_wrong` where
@@ -55,14 +61,34 @@ class JointAcceptance {
   JointAcceptance(const Hazards& alone, const std::vector<double>& together,
                   const Matrix& agree_right, const Matrix& agree_wrong);
 
+  // What a drafter had of a node's path.
+  struct Standing {
+    double on = 1;
+    int run = 0;
+  };
+
   int drafters() const { return static_cast<int>(fades_.size()); }
   // How deep a drafter's draws were counted.
   int depths(int drafter) const {
     return static_cast<int>(fades_[static_cast<std::size_t>(drafter)].size());
   }
   // The chance that the next draw of a drafter at a reached node is accepted.
-  // `depth` is the drawn token's; `draws` how many each drafter has made there.
-  double Gain(int drafter, int depth, absl::Span<const int> draws) const;
+  // `fade`: FadeAt(); `draws`: how many each drafter has made there.
+  double Gain(int drafter, double fade, absl::Span<const int> draws) const;
+  // How likely a drafter's first draw at a node is, beside one at the root.
+  double FadeAt(int drafter, int depth, const Standing& standing) const;
+  // The chance that a drafter has the accepted token that `other` drew.
+  double Agrees(int drafter, int other) const {
+    return agrees_[static_cast<std::size_t>(drafter)]
+                  [static_cast<std::size_t>(other)];
+  }
+  // A drafter's standing below a token that it drew, and that `other` drew.
+  static Standing BelowOwn(const Standing& above) {
+    return {.on = above.on, .run = above.run + 1};
+  }
+  Standing BelowOther(int drafter, const Standing& above, int other) const {
+    return {.on = above.on * Agrees(drafter, other), .run = 0};
+  }
   // The chance of a token of `drafter` that has it with `chance`, once it is
   // known which others have it as their first token (1), or another one (0), or
   // were not asked (-1).
@@ -70,15 +96,16 @@ class JointAcceptance {
 
  private:
   double Covers(int drafter, int draws) const;
-  double Fade(int drafter, int depth) const;
+  double Fade(int drafter, int streak) const;
 
-  // By drafter: the chance that it is right with each draw; and by depth.
+  // By drafter: the chance that it is right with each draw; and by streak.
   std::vector<std::vector<double>> chances_;
   std::vector<std::vector<double>> fades_;
   std::vector<double> totals_;  // by set: T
   // By drafter and other: the chance of the other's first where the drafter's
   // is refused.
   Matrix others_;
+  Matrix agrees_;  // where the other's is accepted
   Matrix agree_right_, agree_wrong_;
 };
 

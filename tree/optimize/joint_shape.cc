@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -14,114 +13,95 @@
 namespace banyan {
 namespace {
 
-constexpr double kNever = -std::numeric_limits<double>::infinity();
-// Draws at a node at most, and the least gain of the last.
-constexpr int kMostChildren = 24;
-constexpr double kLeastDraw = 1e-6;
+constexpr int kMostAhead = 3;
+// The least reach of a draw.
+constexpr double kLeastReach = 1e-6;
 
 std::size_t Place(int i) { return static_cast<std::size_t>(i); }
 
-// A draw at a node.
-struct Option {
-  int drafter;
-  double gain;
-};
-
-// The best shapes of all sizes, for given levels of the drafters.
-class JointTable {
+// Adds the likeliest draws one by one, for given levels of the drafters.
+class Growing {
  public:
-  JointTable(const JointModel& model, absl::Span<const int> levels)
-      : nodes_(model.nodes) {
-    int deepest = 0;
-    for (const int own : levels) deepest = std::max(deepest, own);
-    layers_.resize(Place(deepest) + 1);
-    layers_[Place(deepest)].best.assign(Place(nodes_) + 1, kNever);
-    layers_[Place(deepest)].best[0] = 0;
-    for (int depth = deepest - 1; depth >= 0; --depth)
-      Fill(depth, OrderAt(model, levels, depth));
+  // Draws at a node are ordered by their own gain and that of the `ahead`
+  // tokens that are likeliest below them.
+  Growing(const JointModel& model, absl::Span<const int> levels, int ahead)
+      : model_(model), levels_(levels), ahead_(ahead) {
+    Add(JointRoot(model.acceptance.drafters()));
   }
 
-  double Best(int nodes) const { return layers_.front().best[Place(nodes)]; }
-  JointShape Tree(int nodes) const {
-    JointShape tree;
-    Grow(0, 0, nodes, tree);
-    return tree;
+  // Returns the reach of the node that it has added; 0: none is left.
+  double Next() {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < next_.size(); ++i)
+      if (next_[i].reach > next_[best].reach) best = i;
+    const Draw draw = next_[best];
+    if (draw.drafter < 0) return 0;
+    shape_.shape.parents.push_back(static_cast<int>(best));
+    shape_.drafters.push_back(draw.drafter);
+    Add(DrawAt(places_[best], draw.drafter, model_.acceptance));
+    next_[best] = NextAt(places_[best]);
+    return draw.reach;
+  }
+
+  // Nodes in depth-first order.
+  JointShape Take() && {
+    const std::vector<std::vector<int>> children = Children(shape_.shape);
+    JointShape sorted;
+    Visit(0, 0, children, sorted);
+    return sorted;
   }
 
  private:
-  // Of the nodes below one of a depth.
-  struct Layer {
-    std::vector<Option> order;           // of the draws
-    std::vector<double> best;            // by nodes: F
-    std::vector<int> children;           // by nodes: b of (4)
-    std::vector<std::vector<int>> last;  // by b and nodes: m of (3)
+  struct Draw {
+    int drafter = -1;
+    double reach = 0;
   };
 
-  static std::vector<Option> OrderAt(const JointModel& model,
-                                     absl::Span<const int> levels, int depth) {
-    std::vector<int> draws(levels.size(), 0);
-    std::vector<Option> order;
-    while (static_cast<int>(order.size()) <
-           std::min(kMostChildren, model.nodes)) {
-      Option best = {-1, kLeastDraw};
-      for (int d = 0; d < static_cast<int>(levels.size()); ++d) {
-        if (levels[Place(d)] <= depth) continue;
-        const double gain = model.acceptance.Gain(d, depth + 1, draws);
-        if (gain > best.gain) best = {d, gain};
-      }
-      if (best.drafter < 0) break;
-      order.push_back(best);
-      ++draws[Place(best.drafter)];
-    }
-    return order;
+  void Add(JointPlace place) {
+    next_.push_back(NextAt(place));
+    places_.push_back(std::move(place));
   }
-
-  void Fill(int depth, std::vector<Option> order) {
-    const std::vector<double>& below = layers_[Place(depth) + 1].best;
-    Layer& layer = layers_[Place(depth)];
-    layer.order = std::move(order);
-    layer.best.assign(Place(nodes_) + 1, kNever);
-    layer.children.assign(Place(nodes_) + 1, 0);
-    layer.best[0] = 0;
-    std::vector<double> before(Place(nodes_) + 1, kNever);
-    before[0] = 0;
-    for (std::size_t b = 0; b < layer.order.size(); ++b) {
-      std::vector<double> now(Place(nodes_) + 1, kNever);
-      std::vector<int>& last = layer.last.emplace_back(Place(nodes_) + 1, 0);
-      for (int n = 1; n <= nodes_; ++n)
-        for (int m = 1; m <= n; ++m) {
-          const double value = before[Place(n - m)] +
-                               layer.order[b].gain * (1 + below[Place(m - 1)]);
-          if (value <= now[Place(n)]) continue;
-          now[Place(n)] = value;
-          last[Place(n)] = m;
-        }
-      for (int n = 1; n <= nodes_; ++n) {
-        if (now[Place(n)] <= layer.best[Place(n)]) continue;
-        layer.best[Place(n)] = now[Place(n)];
-        layer.children[Place(n)] = static_cast<int>(b) + 1;
-      }
-      before = std::move(now);
+  Draw NextAt(const JointPlace& place) const {
+    Draw best;
+    double most = 0;
+    for (int d = 0; d < model_.acceptance.drafters(); ++d) {
+      if (levels_[Place(d)] <= place.depth) continue;
+      const double reach = place.reach * NextGain(place, d, model_.acceptance);
+      if (reach <= kLeastReach) continue;
+      const double worth = Worth(place, d, ahead_);
+      if (worth <= most) continue;
+      most = worth;
+      best = {d, reach};
+    }
+    return best;
+  }
+  // The reach of a drafter's next draw, and of the likeliest tokens below it.
+  double Worth(const JointPlace& place, int drafter, int ahead) const {
+    if (ahead == 0)
+      return place.reach * NextGain(place, drafter, model_.acceptance);
+    JointPlace above = place;
+    const JointPlace child = DrawAt(above, drafter, model_.acceptance);
+    double most = 0;
+    for (int d = 0; d < model_.acceptance.drafters(); ++d)
+      if (levels_[Place(d)] > child.depth)
+        most = std::max(most, Worth(child, d, d == drafter ? ahead - 1 : 0));
+    return child.reach + most;
+  }
+  void Visit(int from, int to, const std::vector<std::vector<int>>& children,
+             JointShape& sorted) const {
+    for (const int child : children[Place(from)]) {
+      sorted.shape.parents.push_back(to);
+      sorted.drafters.push_back(shape_.drafters[Place(child)]);
+      Visit(child, sorted.shape.size() - 1, children, sorted);
     }
   }
 
-  // Adds `nodes` nodes below `parent`, depth first.
-  void Grow(int depth, int parent, int nodes, JointShape& tree) const {
-    const Layer& layer = layers_[Place(depth)];
-    std::vector<int> sizes;
-    for (int b = nodes == 0 ? 0 : layer.children[Place(nodes)]; b > 0; --b) {
-      sizes.insert(sizes.begin(), layer.last[Place(b) - 1][Place(nodes)]);
-      nodes -= sizes.front();
-    }
-    for (std::size_t b = 0; b < sizes.size(); ++b) {
-      tree.shape.parents.push_back(parent);
-      tree.drafters.push_back(layer.order[b].drafter);
-      Grow(depth + 1, tree.shape.size() - 1, sizes[b] - 1, tree);
-    }
-  }
-
-  const int nodes_;
-  std::vector<Layer> layers_;  // by depth of the node
+  const JointModel& model_;
+  const absl::Span<const int> levels_;
+  const int ahead_;
+  std::vector<JointPlace> places_;
+  std::vector<Draw> next_;  // by place
+  JointShape shape_;
 };
 
 class JointSearch {
@@ -135,6 +115,14 @@ class JointSearch {
   }
 
   JointShape Run() {
+    for (ahead_ = 0; ahead_ <= kMostAhead; ++ahead_) Search();
+    Growing growing(model_, best_levels_, best_ahead_);
+    for (int n = 1; n <= best_nodes_; ++n) growing.Next();
+    return std::move(growing).Take();
+  }
+
+ private:
+  void Search() {
     const std::vector<int> none(Place(drafters()), 0);
     std::vector<std::vector<int>> starts = {none};
     for (int d = 0; d < drafters(); ++d) {
@@ -149,10 +137,8 @@ class JointSearch {
           better = Improve(d, levels) || better;
       }
     }
-    return JointTable(model_, best_levels_).Tree(best_nodes_);
   }
 
- private:
   int drafters() const { return model_.acceptance.drafters(); }
 
   // The most tokens a millisecond of any size.
@@ -160,16 +146,20 @@ class JointSearch {
     double level_ms = 0;
     for (int d = 0; d < drafters(); ++d)
       level_ms += levels[Place(d)] * model_.draft_ms[Place(d)];
-    const JointTable table(model_, levels);
+    Growing growing(model_, levels, ahead_);
+    double tokens = 1;
     double most = 0;
     for (int n = 1; n <= model_.nodes; ++n) {
-      const double speed =
-          (1 + table.Best(n)) / (model_.target_ms[Place(n)] + level_ms);
+      const double reach = growing.Next();
+      if (reach == 0) break;
+      tokens += reach;
+      const double speed = tokens / (model_.target_ms[Place(n)] + level_ms);
       most = std::max(most, speed);
       if (speed <= best_) continue;
       best_ = speed;
       best_levels_.assign(levels.begin(), levels.end());
       best_nodes_ = n;
+      best_ahead_ = ahead_;
     }
     return most;
   }
@@ -196,22 +186,54 @@ class JointSearch {
   double best_ = 0;
   std::vector<int> best_levels_;
   int best_nodes_ = 0;
+  int ahead_ = 0;
+  int best_ahead_ = 0;
 };
 
 }  // namespace
 
+JointPlace JointRoot(int drafters) {
+  JointPlace root;
+  root.draws.resize(Place(drafters));
+  root.standings.resize(Place(drafters));
+  return root;
+}
+
+double NextGain(const JointPlace& place, int drafter,
+                const JointAcceptance& acceptance) {
+  return acceptance.Gain(
+      drafter,
+      acceptance.FadeAt(drafter, place.depth, place.standings[Place(drafter)]),
+      place.draws);
+}
+
+JointPlace DrawAt(JointPlace& place, int drafter,
+                  const JointAcceptance& acceptance) {
+  JointPlace child = JointRoot(acceptance.drafters());
+  child.reach = place.reach * NextGain(place, drafter, acceptance);
+  child.depth = place.depth + 1;
+  for (int d = 0; d < acceptance.drafters(); ++d) {
+    const JointAcceptance::Standing& above = place.standings[Place(d)];
+    // Who drew before has other tokens.
+    if (d == drafter)
+      child.standings[Place(d)] = JointAcceptance::BelowOwn(above);
+    else if (place.draws[Place(d)] > 0)
+      child.standings[Place(d)] = {.on = 0};
+    else
+      child.standings[Place(d)] = acceptance.BelowOther(d, above, drafter);
+  }
+  ++place.draws[Place(drafter)];
+  return child;
+}
+
 std::vector<double> ReachOf(const JointShape& shape,
                             const JointAcceptance& acceptance) {
-  const std::vector<int> depths = Depths(shape.shape);
-  std::vector<double> reach(depths.size(), 1);
-  std::vector<std::vector<int>> draws(
-      depths.size(), std::vector<int>(Place(acceptance.drafters()), 0));
-  for (std::size_t node = 1; node < depths.size(); ++node) {
-    const std::size_t parent = Place(shape.shape.parents[node]);
-    const int drafter = shape.drafters[node];
-    reach[node] =
-        reach[parent] * acceptance.Gain(drafter, depths[node], draws[parent]);
-    ++draws[parent][Place(drafter)];
+  std::vector<JointPlace> places = {JointRoot(acceptance.drafters())};
+  std::vector<double> reach = {1};
+  for (int node = 1; node < shape.shape.size(); ++node) {
+    places.push_back(DrawAt(places[Place(shape.shape.parents[Place(node)])],
+                            shape.drafters[Place(node)], acceptance));
+    reach.push_back(places.back().reach);
   }
   return reach;
 }

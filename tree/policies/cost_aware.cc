@@ -72,6 +72,7 @@ class CostAwarePlan {
     int node = -1;  // of the tree
     int wave = 0;   // draws in thought above it
     PerDrafter draws = {};
+    Standings standings = {};
     // Of each drafter's next draw; 0: it draws no more.
     std::array<double, JointAcceptance::kMostDrafters> gain = {};
     double best = 0;  // of `gain`
@@ -88,7 +89,12 @@ class CostAwarePlan {
   static void NoteBest(Place& place) {
     place.best = *std::max_element(place.gain.begin(), place.gain.end());
   }
-  double ChanceAt(int node, int drafter, TokenId token, double mass,
+  PerDrafter WhoHas(int node, TokenId token) const;
+  double FadeAt(const Place& place, int drafter) const {
+    return model_.acceptance.FadeAt(drafter, place.depth,
+                                    place.standings[Index(drafter)]);
+  }
+  double ChanceAt(const Place& place, int drafter, TokenId token, double mass,
                   const PerDrafter& before) const;
   double NextGain(const Place& place, int drafter) const;
   int AsksAt(int node, int drafter) const;
@@ -116,15 +122,19 @@ class CostAwarePlan {
   std::vector<PerDrafter> asked_;  // by wave: whether it is asked then
 };
 
+// Whose first token at a node a token is.
+PerDrafter CostAwarePlan::WhoHas(int node, TokenId token) const {
+  return Agreement(drafters_, token, [&](int e) -> TokenId {
+    const Proposal* const proposal = tree_.proposal(node, e);
+    return proposal == nullptr ? -1 : proposal->favourite;
+  });
+}
+
 // The chance of a token, once its node is reached.
-double CostAwarePlan::ChanceAt(int node, int drafter, TokenId token,
+double CostAwarePlan::ChanceAt(const Place& place, int drafter, TokenId token,
                                double mass, const PerDrafter& before) const {
-  return estimates_.ChanceOf(
-      drafter, tree_.node(node).depth + 1, before, mass,
-      Agreement(drafters_, token, [&](int e) -> TokenId {
-        const Proposal* const proposal = tree_.proposal(node, e);
-        return proposal == nullptr ? -1 : proposal->favourite;
-      }));
+  return estimates_.ChanceOf(drafter, FadeAt(place, drafter), before, mass,
+                             WhoHas(place.node, token));
 }
 
 // Adds a node whose reach and ease its parent has noted.
@@ -148,6 +158,8 @@ void CostAwarePlan::NoteChildren(const Place& above) {
   struct Child {
     double own = 0;
     double usual = 0;
+    int first = -1;  // who drew it first
+    PerDrafter has = {};
   };
   const std::vector<int>& children = tree_.node(above.node).children;
   std::vector<Child> sums(children.size());
@@ -156,20 +168,28 @@ void CostAwarePlan::NoteChildren(const Place& above) {
   for (const DrawnAt& at : tree_.DrawsInTime(above.node)) {
     const TokenId token = at.draw->token;
     const double chance =
-        ChanceAt(above.node, at.drafter, token,
+        ChanceAt(above, at.drafter, token,
                  tree_.proposal(above.node, at.drafter)->q.Mass(token), before);
     all += chance;
     for (std::size_t i = 0; i < children.size(); ++i) {
       if (tree_.node(children[i]).token != token) continue;
       sums[i].own += chance;
-      sums[i].usual += estimates_.Chance(at.drafter, above.depth + 1, before);
+      sums[i].usual +=
+          estimates_.Chance(at.drafter, FadeAt(above, at.drafter), before);
+      PerDrafter& has = sums[i].has;
+      if (sums[i].first < 0) {
+        sums[i].first = at.drafter;
+        has = WhoHas(above.node, token);
+      }
+      has[Index(at.drafter)] = 1;
     }
     ++before[Index(at.drafter)];
   }
   const double most = DraftEstimates::kMostLikely;
   for (std::size_t i = 0; i < children.size(); ++i) {
-    const auto& [own, usual] = sums[i];
+    const auto& [own, usual, first, has] = sums[i];
     Place& child = places_[Index(children[i])];
+    child.standings = estimates_.Below(above.standings, first, has);
     child.reach = above.reach * (all > most ? own * most / all : own);
     const double ease = usual > 0 ? std::min(own / usual, kMostEase) : 1;
     child.ease = (above.ease * above.depth + ease) / (above.depth + 1);
@@ -196,16 +216,16 @@ double CostAwarePlan::NextGain(const Place& place, int drafter) const {
       tree_.proposal(place.node, drafter) != nullptr) {
     const int node = tree_.own(place.node, drafter);
     if (!tree_.HasChild(place.node, own.candidate(node)))
-      return place.reach * ChanceAt(place.node, drafter, own.candidate(node),
+      return place.reach * ChanceAt(place, drafter, own.candidate(node),
                                     own.candidate_mass(node), place.draws);
   }
   // The next token is as easy as those of the path, as far as the drafter's
   // confidence is believed.
   const double ease = 1 + model_.confidence * (place.ease - 1);
   return place.reach *
-         std::min(
-             ease * estimates_.Chance(drafter, place.depth + 1, place.draws),
-             DraftEstimates::kMostLikely);
+         std::min(ease * estimates_.Chance(drafter, FadeAt(place, drafter),
+                                           place.draws),
+                  DraftEstimates::kMostLikely);
 }
 
 // Draws in thought: the place has a child, and another next draw.
@@ -218,6 +238,10 @@ void CostAwarePlan::Take(const Pick& pick) {
                  .ease = at.ease,
                  .depth = at.depth + 1,
                  .wave = at.wave + 1};
+  PerDrafter has;  // who drew before has other tokens
+  for (int d = 0; d < drafters_; ++d)
+    has[Index(d)] = at.draws[Index(d)] > 0 ? 0 : -1;
+  child.standings = estimates_.Below(at.standings, pick.drafter, has);
   for (int d = 0; d < drafters_; ++d) {
     const bool may = d == pick.drafter || tree_.drafter(d).below_others;
     if (!may || !MayGoOn(child.depth) ||
@@ -291,7 +315,8 @@ std::vector<MethodExpansion> CostAwarePlan::Run() {
 // the time the answer is that the round is easier than usual.
 double CostAwarePlan::WorthAsking(int drafter) {
   Place& root = places_.front();
-  const double usual = estimates_.Chance(drafter, 1, root.draws);
+  const double usual =
+      estimates_.Chance(drafter, FadeAt(root, drafter), root.draws);
   const double ask_ms = AskMs(root, drafter);
   if (usual == 0) return 0;
   root.ease = 1 + std::min(1.0, (1 / usual - 1) / 2);

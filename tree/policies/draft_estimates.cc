@@ -51,22 +51,23 @@ double DraftEstimates::Correction(int drafter, int of_class) const {
          (running.expected + kPriorAccepted);
 }
 
-double DraftEstimates::Chance(int drafter, int depth,
+double DraftEstimates::Chance(int drafter, double fade,
                               const PerDrafter& draws) const {
   const double chance = model_->acceptance.Gain(
-      drafter, depth, absl::MakeConstSpan(draws).first(running_.size()));
+      drafter, fade, absl::MakeConstSpan(draws).first(running_.size()));
   return std::min(chance * Correction(drafter, kClasses), kMostLikely);
 }
 
-double DraftEstimates::ChanceOf(int drafter, int depth, const PerDrafter& draws,
-                                double mass, const PerDrafter& agrees) const {
+double DraftEstimates::ChanceOf(int drafter, double fade,
+                                const PerDrafter& draws, double mass,
+                                const PerDrafter& agrees) const {
   const JointAcceptance& acceptance = model_->acceptance;
   const auto here = absl::MakeConstSpan(draws).first(running_.size());
-  const double after_all = acceptance.Gain(drafter, depth, here);
+  const double after_all = acceptance.Gain(drafter, fade, here);
   PerDrafter own = {};
   own[Spot(drafter)] = draws[Spot(drafter)];
   const double after_own = acceptance.Gain(
-      drafter, depth, absl::MakeConstSpan(own).first(running_.size()));
+      drafter, fade, absl::MakeConstSpan(own).first(running_.size()));
   const double left = after_own > 0 ? after_all / after_own : 0;
   const double chance = (1 - model_->confidence) * after_all +
                         model_->confidence * std::min(mass, 1.0) * left;
@@ -75,10 +76,45 @@ double DraftEstimates::ChanceOf(int drafter, int depth, const PerDrafter& draws,
                   kMostLikely);
 }
 
+Standings DraftEstimates::Below(const Standings& above, int first,
+                                const PerDrafter& has) const {
+  Standings below = {};
+  for (std::size_t d = 0; d < running_.size(); ++d) {
+    const int drafter = static_cast<int>(d);
+    if (drafter == first || has[d] == 1)
+      below[d] = JointAcceptance::BelowOwn(above[d]);
+    else if (has[d] == 0)
+      below[d] = {.on = 0};
+    else
+      below[d] = model_->acceptance.BelowOther(drafter, above[d], first);
+  }
+  return below;
+}
+
+Standings DraftEstimates::BelowNode(const DraftTree& tree, int node, int child,
+                                    const Standings& standings) const {
+  PerDrafter has;
+  has.fill(-1);
+  int first = -1;
+  int time = 0;
+  for (const DrawList& list : tree.node(node).lists) {
+    int& own = has[Spot(list.trunk)];
+    own = list.proposal.favourite == tree.node(child).token ? 1 : 0;
+    for (const Draw& draw : list.draws) {
+      if (draw.child != child) continue;
+      own = 1;
+      if (first >= 0 && draw.time > time) continue;
+      first = list.trunk;
+      time = draw.time;
+    }
+  }
+  return Below(standings, first, has);
+}
+
 // Of the draws that were judged at a node: `accepted` is the child that was, or
 // -1.
-void DraftEstimates::ObserveNode(const DraftTree& tree, int node,
-                                 int accepted) {
+void DraftEstimates::ObserveNode(const DraftTree& tree, int node, int accepted,
+                                 const Standings& standings) {
   const Node& at = tree.node(node);
   const int drafters = model_->acceptance.drafters();
   PerDrafter before = {};
@@ -99,7 +135,10 @@ void DraftEstimates::ObserveNode(const DraftTree& tree, int node,
         });
     // Without the corrections, which are what is looked for.
     const double chance =
-        ChanceOf(drafter, at.depth + 1, before, mass, agrees) /
+        ChanceOf(drafter,
+                 model_->acceptance.FadeAt(drafter, at.depth,
+                                           standings[Spot(drafter)]),
+                 before, mass, agrees) /
         Correction(drafter, ClassOf(mass));
     const bool is_accepted = accepted >= 0 && draw->child == accepted;
     OfDrafter& running = running_[Spot(drafter)];
@@ -122,11 +161,13 @@ void DraftEstimates::Observe(const RoundOutcome& outcome) {
     }
   const DraftTree& tree = outcome.tree;
   int at = 0;
+  Standings standings = {};
   for (const int next : outcome.verdict.path) {
-    ObserveNode(tree, at, next);
+    ObserveNode(tree, at, next, standings);
+    standings = BelowNode(tree, at, next, standings);
     at = next;
   }
-  ObserveNode(tree, at, /*accepted=*/-1);
+  ObserveNode(tree, at, /*accepted=*/-1, standings);
   // What the round took, by the model.
   const int most = static_cast<int>(model_->target_ms.size()) - 1;
   double ms = model_->target_ms[Spot(std::min(tree.Drafted(), most))];

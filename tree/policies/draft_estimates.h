@@ -23,6 +23,9 @@ struct CostAwareModel : JointModel {
 
 // A number for each drafter.
 using PerDrafter = std::array<int, JointAcceptance::kMostDrafters>;
+// What each had of a node's path.
+using Standings =
+    std::array<JointAcceptance::Standing, JointAcceptance::kMostDrafters>;
 
 // What the drafters' favourites say of a token: 1 where it is that token, 0
 // where it is not, -1 where none is known.
@@ -46,11 +49,15 @@ class DraftEstimates {
 
   const CostAwareModel& model() const { return *model_; }
   // The chance of a drafter's next draw at a node, its token not known.
-  // `depth` is the token's; `draws` are those that each made there.
-  double Chance(int drafter, int depth, const PerDrafter& draws) const;
+  // `fade`: JointAcceptance::FadeAt; `draws`: those that each made there.
+  double Chance(int drafter, double fade, const PerDrafter& draws) const;
   // The same of a token of this mass.
-  double ChanceOf(int drafter, int depth, const PerDrafter& draws, double mass,
-                  const PerDrafter& agrees) const;
+  double ChanceOf(int drafter, double fade, const PerDrafter& draws,
+                  double mass, const PerDrafter& agrees) const;
+  // What each drafter had of the path to a child that `first` drew. `has` says
+  // who has the child's token, of those that it is known of (Agreement()).
+  Standings Below(const Standings& above, int first,
+                  const PerDrafter& has) const;
   // The tokens a millisecond that the text yields.
   double rate() const;
 
@@ -67,7 +74,10 @@ class DraftEstimates {
 
   // What came of draws on this text, for what was expected of them.
   double Correction(int drafter, int of_class) const;
-  void ObserveNode(const DraftTree& tree, int node, int accepted);
+  void ObserveNode(const DraftTree& tree, int node, int accepted,
+                   const Standings& standings);
+  Standings BelowNode(const DraftTree& tree, int node, int child,
+                      const Standings& standings) const;
 
   std::shared_ptr<const CostAwareModel> model_;
   std::vector<OfDrafter> running_;

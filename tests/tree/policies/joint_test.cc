@@ -95,6 +95,28 @@ TEST(Joint, LeavesOutWhatADrafterCannotDraw) {
   EXPECT_EQ(none.Drafted(), 0);
 }
 
+// A drafter whose later tokens are likely only where it had the earlier ones.
+TEST(Joint, AStreakGoesOnWhereTheDrafterHasTheTokenToo) {
+  const JointAcceptance acceptance({{{0.4}, {0.8}, {0.9}}, {{0.5}}},
+                                   {0.3, 0.2, 0.3, 0.2}, {}, {});
+  EXPECT_DOUBLE_EQ(acceptance.Agrees(0, 1), 0.4);
+  JointPlace root = JointRoot(2);
+  EXPECT_DOUBLE_EQ(NextGain(root, 0, acceptance), 0.4);
+  JointPlace of_other = DrawAt(root, 1, acceptance);
+  EXPECT_DOUBLE_EQ(of_other.reach, 0.5);
+  EXPECT_DOUBLE_EQ(NextGain(of_other, 0, acceptance), 0.4 * 0.8 + 0.6 * 0.4);
+  const JointPlace after = DrawAt(of_other, 0, acceptance);
+  EXPECT_DOUBLE_EQ(NextGain(after, 0, acceptance), 0.4 * 0.9 + 0.6 * 0.8);
+  // The second to draw gains what the first one missed, and has another token.
+  EXPECT_DOUBLE_EQ(NextGain(root, 0, acceptance), 0.2);
+  JointPlace of_first = DrawAt(root, 0, acceptance);
+  EXPECT_DOUBLE_EQ(NextGain(of_first, 0, acceptance), 0.8);
+  JointPlace root_again = JointRoot(2);
+  (void)DrawAt(root_again, 0, acceptance);
+  const JointPlace late = DrawAt(root_again, 1, acceptance);
+  EXPECT_DOUBLE_EQ(NextGain(late, 0, acceptance), 0.4);
+}
+
 TEST(Joint, IsTheFastestShapeOfItsNumbers) {
   const auto plan = PlanShape(*ParseYaml(
       Section("joint {nodes: 6, target_ms: {1: 10, 7: 10.6}, draft_ms: [0.1, "
