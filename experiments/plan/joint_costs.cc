@@ -21,9 +21,25 @@ constexpr double kPrior = 8;
 // To places that were counted; down, so that no sum grows.
 double Rounded(double chance) { return std::floor(chance * 1e4) / 1e4; }
 
-// By depth and draw.
+// Of a node that is reached, where the drafter proposes at this share of them.
+void LessenBy(double share, std::vector<double>& hazards) {
+  double left = 1;         // where it proposes
+  double left_of_all = 1;  // of all nodes
+  for (double& hazard : hazards) {
+    const double chance = left * hazard;
+    left -= chance;
+    hazard = Rounded(std::min(share * chance / left_of_all, 1.0));
+    left_of_all -= share * chance;
+  }
+}
+
+// By depth and draw. A drafter need not propose at every node: where the text
+// has no match, say. Tables say so at the root, and below the second level,
+// where only chains draw.
 std::vector<std::vector<double>> HazardsOf(const AcceptanceTable& table) {
   std::vector<std::vector<double>> hazards;
+  std::vector<double> reached;  // first draws accepted, by depth
+  std::vector<double> shares;   // of reached nodes at which it proposes
   for (int depth = 1;; ++depth) {
     std::vector<double> judged;
     std::vector<double> accepted;
@@ -37,6 +53,11 @@ std::vector<std::vector<double>> HazardsOf(const AcceptanceTable& table) {
       }
     }
     if (judged.empty() || judged.front() == 0) break;
+    double share = table.Drafted();
+    if (depth > 2 && reached.back() > 0)
+      share = std::min(1.0, judged.front() / reached.back());
+    shares.push_back(share);
+    reached.push_back(accepted.front());
     std::vector<double>& own = hazards.emplace_back();
     for (std::size_t i = 0; i < judged.size(); ++i) {
       // At depth 1 a draw is like the one before it, deeper like the one above.
@@ -50,6 +71,9 @@ std::vector<std::vector<double>> HazardsOf(const AcceptanceTable& table) {
     }
   }
   if (hazards.empty()) hazards.push_back({0});
+  if (shares.size() > 1) shares[1] = shares.size() > 2 ? shares[2] : 1;
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    LessenBy(shares[i], hazards[i]);
   return hazards;
 }
 

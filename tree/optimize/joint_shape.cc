@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace banyan {
 namespace {
 
 constexpr int kMostAhead = 3;
+constexpr int kMostLevels = 16;
 // The least reach of a draw.
 constexpr double kLeastReach = 1e-6;
 
@@ -108,7 +110,8 @@ class JointSearch {
  public:
   explicit JointSearch(const JointModel& model) : model_(model) {
     for (int d = 0; d < drafters(); ++d) {
-      int most = std::min(model.acceptance.depths(d), model.nodes);
+      int most =
+          std::min({model.acceptance.depths(d), model.nodes, kMostLevels});
       if (model.levels > 0) most = std::min(most, model.levels);
       most_.push_back(most);
     }
@@ -122,33 +125,40 @@ class JointSearch {
   }
 
  private:
+  // Two drafters at a time, others held, until no two have better numbers of
+  // levels; from the best of each two alone.
   void Search() {
-    const std::vector<int> none(Place(drafters()), 0);
-    std::vector<std::vector<int>> starts = {none};
-    for (int d = 0; d < drafters(); ++d) {
-      starts.push_back(none);
-      Improve(d, starts.back());
-    }
-    for (std::vector<int>& levels : starts) {
+    speeds_.clear();
+    ForEachTwo([&](int one, int other) {
+      std::vector<int> levels(Place(drafters()), 0);
+      Improve(one, other, levels);
       bool better = true;
       while (better) {
         better = false;
-        for (int d = 0; d < drafters(); ++d)
-          better = Improve(d, levels) || better;
+        ForEachTwo(
+            [&](int d, int e) { better = Improve(d, e, levels) || better; });
       }
-    }
+    });
+  }
+  template <typename Visit>
+  void ForEachTwo(const Visit& visit) {
+    for (int d = 0; d < std::max(drafters() - 1, 1); ++d)
+      for (int e = std::min(d + 1, drafters() - 1); e < drafters(); ++e)
+        visit(d, e);
   }
 
   int drafters() const { return model_.acceptance.drafters(); }
 
   // The most tokens a millisecond of any size.
-  double Speed(absl::Span<const int> levels) {
+  double Speed(const std::vector<int>& levels) {
+    const auto [known, is_new] = speeds_.emplace(levels, 0);
+    if (!is_new) return known->second;
     double level_ms = 0;
     for (int d = 0; d < drafters(); ++d)
       level_ms += levels[Place(d)] * model_.draft_ms[Place(d)];
     Growing growing(model_, levels, ahead_);
     double tokens = 1;
-    double most = 0;
+    double& most = known->second;
     for (int n = 1; n <= model_.nodes; ++n) {
       const double reach = growing.Next();
       if (reach == 0) break;
@@ -157,32 +167,37 @@ class JointSearch {
       most = std::max(most, speed);
       if (speed <= best_) continue;
       best_ = speed;
-      best_levels_.assign(levels.begin(), levels.end());
+      best_levels_ = levels;
       best_nodes_ = n;
       best_ahead_ = ahead_;
     }
     return most;
   }
 
-  // Gives one drafter the best number of levels; returns whether it has
-  // another one now.
-  bool Improve(int drafter, std::vector<int>& levels) {
-    const int before = levels[Place(drafter)];
+  // Gives two drafters the best numbers of levels; returns whether they have
+  // others now.
+  bool Improve(int one, int other, std::vector<int>& levels) {
+    const std::vector<int> before = levels;
+    std::vector<int> best = levels;
     double most = Speed(levels);
-    int best = before;
-    for (int own = 0; own <= most_[Place(drafter)]; ++own) {
-      levels[Place(drafter)] = own;
-      const double speed = own == before ? 0 : Speed(levels);
-      if (speed <= most) continue;
-      most = speed;
-      best = own;
+    for (int a = 0; a <= most_[Place(one)]; ++a) {
+      levels[Place(one)] = a;
+      for (int b = 0; b <= most_[Place(other)]; ++b) {
+        if (one != other) levels[Place(other)] = b;
+        if (one == other && b > 0) break;
+        const double speed = Speed(levels);
+        if (speed <= most) continue;
+        most = speed;
+        best = levels;
+      }
     }
-    levels[Place(drafter)] = best;
-    return best != before;
+    levels = best;
+    return levels != before;
   }
 
   const JointModel& model_;
-  std::vector<int> most_;  // levels, by drafter
+  std::vector<int> most_;                      // levels, by drafter
+  std::map<std::vector<int>, double> speeds_;  // by levels
   double best_ = 0;
   std::vector<int> best_levels_;
   int best_nodes_ = 0;

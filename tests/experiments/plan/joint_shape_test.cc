@@ -136,8 +136,6 @@ TEST(JointShape, IsWithinOnePercentOfTheBestOfAllSmallShapes) {
     const JointShape found = FastestJointShape(model);
     const HardwareChoice choice = Predict(found, model);
     EXPECT_GE(choice.tokens_per_ms, 0.99 * best) << machine;
-    std::cerr << machine << " " << choice.tokens_per_ms / best << " speedup "
-              << choice.speedup << " nodes " << choice.nodes << "\n";
     EXPECT_LE(choice.tokens_per_ms, best * (1 + 1e-9)) << machine;
   }
 }
@@ -175,8 +173,6 @@ TEST(JointShape, IsNoWorseThanRandomLargeShapes) {
                                       model)
                                   .tokens_per_ms);
       EXPECT_GE(choice.tokens_per_ms, best) << machine;
-      std::cerr << machine << " " << choice.tokens_per_ms / best << " speedup "
-                << choice.speedup << " nodes " << choice.nodes << "\n";
       EXPECT_GT(best, 0);
     }
 }
