@@ -186,7 +186,6 @@ absl::Status PolicySpec::PutTogether(
   std::vector<AcceptanceTable> alone;
   std::vector<double> draft_ms;
   for (const CountedDrafter& drafter : drafters) {
-    labels.push_back(drafter.label);
     question.drafter = drafter;
     question.drafter.draws = own_draws;
     if (key == kAlone) {
@@ -194,6 +193,8 @@ absl::Status PolicySpec::PutTogether(
       if (found == nullptr) return Lacks(key, "acceptance", question);
       NoteOthers(key, question, found->drafters.front().label,
                  found->setting.target, notes);
+      // Which may be another of its kind, on another target: so together too.
+      labels.push_back(found->drafters.front().label);
       alone.push_back(*found);
     } else {
       const LevelCosts* level = BestLevel(costs, question);
@@ -204,6 +205,7 @@ absl::Status PolicySpec::PutTogether(
   if (key == kAlone) {
     absl::StatusOr<AcceptanceTable> together = AcceptanceTable();
     if (labels.size() > 1) {
+      question.target = alone.front().setting.target;
       together = FindTogether(costs, question, labels);
       if (!together.ok()) return together.status();
     }
