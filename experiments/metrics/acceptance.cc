@@ -1,4 +1,9 @@
 // What a target pass gives, and how likely a draft is accepted.
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -96,6 +101,8 @@ std::vector<MetricRow> PassesMetrics() {
 
 namespace {
 
+constexpr int kMostAtRoot = 5;
+
 // Unconditional acceptance: the papers' plots of "at least d accepted". Paths
 // count as they were verified: what a stop rule cut was accepted all the same.
 void CountAcceptanceByDepth(const PromptPair& pair, Counts& counts) {
@@ -143,6 +150,43 @@ void CountAcceptanceByRank(const PromptPair& pair, Counts& counts) {
         counts.parts[absl::StrCat("rank ", draw + 1)].over +=
             draw == hit ? 1 : 0;
     });
+}
+
+// The target's mass of the first tokens of a list at the root: of none, of one,
+// of two, and so on up to kMostAtRoot.
+std::vector<double> MassesAtRoot(const records::Round& round,
+                                 const records::DrawList& list) {
+  std::vector<double> masses = {0};
+  std::set<int> seen;
+  for (const int child : list.children())
+    if (child >= 0 && seen.insert(child).second &&
+        static_cast<int>(masses.size()) <= kMostAtRoot)
+      masses.push_back(masses.back() + round.target_probability(child));
+  return masses;
+}
+
+// A round in which a trunk has fewer tokens counts with those, and one in which
+// it has none too.
+void CountSuccessAtRoot(const PromptPair& pair, Counts& counts) {
+  if (pair.cell->trunks_size() == 0) return;
+  std::map<int, std::vector<std::vector<double>>> by_trunk;
+  std::map<int, std::size_t> most;
+  for (const records::Round& round : pair.record->rounds()) {
+    if (round.target_probability_size() == 0) continue;  // an old record
+    counts.every.under += 1;
+    for (const records::DrawList& list : round.lists()) {
+      if (list.node() != 0) continue;
+      std::vector<double> masses = MassesAtRoot(round, list);
+      std::size_t& own = most[list.trunk()];
+      own = std::max(own, masses.size());
+      by_trunk[list.trunk()].push_back(std::move(masses));
+    }
+  }
+  for (const auto& [trunk, rounds] : by_trunk)
+    for (const std::vector<double>& masses : rounds)
+      for (std::size_t n = 1; n < most[trunk]; ++n)
+        counts.parts[absl::StrCat(TrunkKey(*pair.cell, trunk), ", ", n)].over +=
+            masses[std::min(n, masses.size() - 1)];
 }
 
 // Whose tokens were accepted. A token of several trunks belongs to the one that
@@ -200,6 +244,10 @@ std::vector<MetricRow> AcceptanceMetrics() {
        "How often the draw of this rank was the accepted one, of all nodes "
        "that verification reached and that had draws.",
        "", Form::kRatio, CountAcceptanceByRank},
+      {"success_at_root",
+       "Mass that the target gives the first N tokens of this trunk at the "
+       "root, together: what width can bring.",
+       "", Form::kRatio, CountSuccessAtRoot},
       {"acceptance_by_trunk",
        "Share of the accepted tokens that this trunk proposed before any "
        "other.",

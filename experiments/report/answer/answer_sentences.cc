@@ -13,6 +13,9 @@
 #include "absl/strings/str_replace.h"
 #include "core/base/common.h"
 #include "core/base/messages.h"
+#include "experiments/metrics/catalogue.h"
+#include "experiments/metrics/estimate.h"
+#include "experiments/metrics/metric.h"
 #include "experiments/metrics/round_figures.h"
 #include "experiments/records/machine.h"
 #include "experiments/records/record.pb.h"
@@ -356,6 +359,42 @@ void AddOneNodeTrees(const TargetAnswer& target,
         temperature, Names(at)));
 }
 
+// The target's mass of each drafter's first tokens at the root, by the cell of
+// a rival that has the most of them: trees can win by their width only where
+// later ones add to it.
+void AddWidths(const TargetAnswer& target, std::vector<std::string>& notes) {
+  for (const auto& [temperature, at] : target.at) {
+    if (!at.trees) continue;
+    std::map<std::string, std::vector<double>> best;  // by drafter
+    for (const AnswerEntry* entry : EntriesAt(target, temperature)) {
+      const CellRecords& cell = *entry->own.cell;
+      std::map<std::string, std::vector<double>> own;
+      for (const auto& [key, estimate] :
+           EstimateAll(**FindMetric("success_at_root"), cell.pairs))
+        own[key.substr(0, key.rfind(','))].push_back(estimate.value);
+      for (int trunk = 0; trunk < cell.cell->trunks_size(); ++trunk) {
+        const std::string& label = cell.cell->trunks(trunk).label();
+        std::vector<double>& most = best[label];
+        std::vector<double>& here = own[TrunkKey(*cell.cell, trunk)];
+        if (here.size() > most.size()) most = std::move(here);
+      }
+    }
+    std::vector<std::string> drafters;
+    for (const auto& [label, masses] : best) {
+      if (masses.size() < 2) continue;
+      std::string text = label;
+      for (const double mass : masses)
+        absl::StrAppendFormat(&text, " %.2f", mass);
+      drafters.push_back(std::move(text));
+    }
+    if (!drafters.empty())
+      notes.push_back(absl::StrFormat(
+          "What width can bring at T = %g on %s: the target's mass of a "
+          "drafter's first 1, 2, ... tokens at the root: %s.",
+          temperature, target.name, absl::StrJoin(drafters, "; ")));
+  }
+}
+
 // Rivals, their references and chains.
 void AddUnexplained(const TargetAnswer& target,
                     std::vector<std::string>& notes) {
@@ -406,6 +445,7 @@ std::vector<std::string> Notes(const RecordSet& set, const Answer& answer) {
   for (const TargetAnswer& target : answer.targets) {
     AddHopeless(target, notes);
     AddOneNodeTrees(target, notes);
+    AddWidths(target, notes);
     AddUnexplained(target, notes);
     AddNoise(target, named, notes);
   }

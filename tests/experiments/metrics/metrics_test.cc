@@ -109,6 +109,24 @@ TEST(Metrics, CountAcceptanceAndGainByTrunk) {
                           Pair("trunk 1 ngram", DoubleEq(1.0 / 3))));
 }
 
+// Two rounds of two trunks: the first one's root has tokens of .5 and .2, one
+// of them drawn twice, and then none; the second one's .2 in the second round.
+TEST(Metrics, CountTheMassOfFirstTokensAtTheRoot) {
+  records::PromptRecord record;
+  AddRound({-1, 0, 0, 1},
+           {{0, 0, {1, 1, 2}, 0.6}, {0, 1, {}, 0.4}, {1, 0, {3}, 0.4}}, {1},
+           record);
+  AddRound({-1, 0}, {{0, 0, {}, 0.6}, {0, 1, {1}, 0.4}}, {}, record);
+  for (const double probability : {1.0, 0.5, 0.2, 0.9})
+    record.mutable_rounds(0)->add_target_probability(probability);
+  for (const double probability : {1.0, 0.2})
+    record.mutable_rounds(1)->add_target_probability(probability);
+  EXPECT_THAT(Measure("success_at_root", CellOf(2), {record}),
+              ElementsAre(Pair("trunk 0 model, 1", DoubleEq(0.25)),
+                          Pair("trunk 0 model, 2", DoubleEq(0.35)),
+                          Pair("trunk 1 ngram, 1", DoubleEq(0.1))));
+}
+
 TEST(Metrics, CountAlphaWhereVerificationLooked) {
   EXPECT_THAT(Measure("alpha", CellOf(2), {Tree()}),
               ElementsAre(Pair("", DoubleEq((0.6 + 0.2 + 0.4 + 0.8) / 4))));
@@ -314,9 +332,9 @@ TEST(Metrics, SayNothingOfWhatCannotBeCounted) {
   for (const char* name :
        {"accepted_per_pass", "alpha", "acceptance_by_depth",
         "conditional_acceptance_by_depth", "acceptance_by_rank",
-        "acceptance_by_trunk", "gain_by_trunk", "accepted_lengths",
-        "nodes_saved", "log_probability", "peak_memory", "stores",
-        "endless_chain", "oracle_by_curve"})
+        "success_at_root", "acceptance_by_trunk", "gain_by_trunk",
+        "accepted_lengths", "nodes_saved", "log_probability", "peak_memory",
+        "stores", "endless_chain", "oracle_by_curve"})
     EXPECT_THAT(Measure(name, plain, {Plain(3)}), IsEmpty()) << name;
   for (const MetricRow& row : MetricCatalogue())
     EXPECT_THAT(Measure(std::string(row.name), plain, {}), IsEmpty())

@@ -184,6 +184,7 @@ class Cell:
             self.count_by_depth()
             self.count_by_list()
             self.count_by_trunk()
+            self.count_at_root()
 
     def count_totals(self):
         everyone = units(self.records)
@@ -373,6 +374,24 @@ class Cell:
                    lambda record: [node for made in record.rounds
                                    for node in made.path])
         self.share("gain_by_trunk", alone, lambda record: record.rounds)
+
+    def count_at_root(self):
+        mass = collections.defaultdict(float)
+        for record in self.records:
+            for trunk, name in enumerate(self.trunks):
+                rounds = []
+                for made in record.rounds:
+                    for draws in made.lists:
+                        if draws.node == 0 and draws.trunk == trunk:
+                            kept = [child for child in draws.children
+                                    if child >= 0]
+                            rounds.append([made.target_probability[child]
+                                           for child in dict.fromkeys(kept)])
+                widest = min(5, max(map(len, rounds), default=0))
+                for count in range(1, widest + 1):
+                    mass[f"trunk {trunk} {name}, {count}"] += math.fsum(
+                        math.fsum(of_round[:count]) for of_round in rounds)
+        self.share("success_at_root", mass, lambda record: record.rounds)
 
 
 def run(*arguments):

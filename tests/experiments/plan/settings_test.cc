@@ -264,8 +264,9 @@ TEST(Experiment, TakesPathsFromTheCommandLine) {
   const auto file = LoadYamlFile("configs/ablations/verifier.yaml");
   ASSERT_TRUE(file.ok()) << file.status();
   const auto experiment = ReadExperiment(
-      *file, {*ReadSetting("target.directory=models/pycode-draft-2"),
-              *ReadSetting("methods.tree.preset=configs/methods/ngram.yaml")});
+      *file,
+      {*ReadSetting("target.directory=models/pycode-draft-2"),
+       *ReadSetting("methods.chain_block.preset=configs/methods/ngram.yaml")});
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   EXPECT_EQ(experiment->cells[0].target.directory, "models/pycode-draft-2");
   EXPECT_THAT(experiment->resolved,
