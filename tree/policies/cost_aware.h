@@ -8,11 +8,12 @@
 // good and too little where they are poor.
 //
 // Gain. The chance that a draw is accepted is that of its node's path, times
-// what JointAcceptance says of the draw after those that were made there. Once
-// the token is known, `confidence` of that chance is the drafter's own mass of
-// the token, less what the draws before take of it; whether other drafters have
-// the token as their first is put into the odds; and the chance is corrected by
-// what came of draws of such mass on this text (below). A token that is not
+// what JointAcceptance says of the draw after those that were made there, by
+// how much of the path its drafter had too. Once the token is known,
+// `confidence` of that chance is the drafter's own mass of the token, less what
+// the draws before take of it; whether other drafters have the token as their
+// first is put into the odds; and the chance is corrected by what came of draws
+// of such mass on this text (below). A token that is not
 // known yet is taken to be as easy as those of its path, in that share. Draws
 // take tokens that are not at the node yet: a refused token is never accepted.
 //
