@@ -1,9 +1,7 @@
 // What a target pass gives, and how likely a draft is accepted.
 #include <algorithm>
 #include <cstddef>
-#include <map>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -168,25 +166,17 @@ std::vector<double> MassesAtRoot(const records::Round& round,
 // A round in which a trunk has fewer tokens counts with those, and one in which
 // it has none too.
 void CountSuccessAtRoot(const PromptPair& pair, Counts& counts) {
-  if (pair.cell->trunks_size() == 0) return;
-  std::map<int, std::vector<std::vector<double>>> by_trunk;
-  std::map<int, std::size_t> most;
   for (const records::Round& round : pair.record->rounds()) {
     if (round.target_probability_size() == 0) continue;  // an old record
     counts.every.under += 1;
     for (const records::DrawList& list : round.lists()) {
       if (list.node() != 0) continue;
-      std::vector<double> masses = MassesAtRoot(round, list);
-      std::size_t& own = most[list.trunk()];
-      own = std::max(own, masses.size());
-      by_trunk[list.trunk()].push_back(std::move(masses));
+      const std::vector<double> masses = MassesAtRoot(round, list);
+      for (std::size_t n = 1; n <= kMostAtRoot; ++n)
+        counts.parts[absl::StrCat(TrunkKey(*pair.cell, list.trunk()), ", ", n)]
+            .over += masses[std::min(n, masses.size() - 1)];
     }
   }
-  for (const auto& [trunk, rounds] : by_trunk)
-    for (const std::vector<double>& masses : rounds)
-      for (std::size_t n = 1; n < most[trunk]; ++n)
-        counts.parts[absl::StrCat(TrunkKey(*pair.cell, trunk), ", ", n)].over +=
-            masses[std::min(n, masses.size() - 1)];
 }
 
 // Whose tokens were accepted. A token of several trunks belongs to the one that
@@ -246,7 +236,7 @@ std::vector<MetricRow> AcceptanceMetrics() {
        "", Form::kRatio, CountAcceptanceByRank},
       {"success_at_root",
        "Mass that the target gives the first N tokens of this trunk at the "
-       "root, together: what width can bring.",
+       "root, together; of fewer tokens, all of them.",
        "", Form::kRatio, CountSuccessAtRoot},
       {"acceptance_by_trunk",
        "Share of the accepted tokens that this trunk proposed before any "

@@ -370,8 +370,12 @@ void AddWidths(const TargetAnswer& target, std::vector<std::string>& notes) {
       const CellRecords& cell = *entry->own.cell;
       std::map<std::string, std::vector<double>> own;
       for (const auto& [key, estimate] :
-           EstimateAll(**FindMetric("success_at_root"), cell.pairs))
-        own[key.substr(0, key.rfind(','))].push_back(estimate.value);
+           EstimateAll(**FindMetric("success_at_root"), cell.pairs)) {
+        std::vector<double>& masses = own[key.substr(0, key.rfind(','))];
+        // The same again: it had no more tokens.
+        if (masses.empty() || estimate.value > masses.back())
+          masses.push_back(estimate.value);
+      }
       for (int trunk = 0; trunk < cell.cell->trunks_size(); ++trunk) {
         const std::string& label = cell.cell->trunks(trunk).label();
         std::vector<double>& most = best[label];

@@ -27,6 +27,7 @@ using testing::DoubleEq;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::IsSupersetOf;
 using testing::Pair;
 using testing::SizeIs;
 
@@ -121,10 +122,13 @@ TEST(Metrics, CountTheMassOfFirstTokensAtTheRoot) {
     record.mutable_rounds(0)->add_target_probability(probability);
   for (const double probability : {1.0, 0.2})
     record.mutable_rounds(1)->add_target_probability(probability);
-  EXPECT_THAT(Measure("success_at_root", CellOf(2), {record}),
-              ElementsAre(Pair("trunk 0 model, 1", DoubleEq(0.25)),
-                          Pair("trunk 0 model, 2", DoubleEq(0.35)),
-                          Pair("trunk 1 ngram, 1", DoubleEq(0.1))));
+  const Values values = Measure("success_at_root", CellOf(2), {record});
+  EXPECT_THAT(values, SizeIs(10));
+  EXPECT_THAT(values, IsSupersetOf({Pair("trunk 0 model, 1", DoubleEq(0.25)),
+                                    Pair("trunk 0 model, 2", DoubleEq(0.35)),
+                                    Pair("trunk 0 model, 5", DoubleEq(0.35)),
+                                    Pair("trunk 1 ngram, 1", DoubleEq(0.1)),
+                                    Pair("trunk 1 ngram, 2", DoubleEq(0.1))}));
 }
 
 TEST(Metrics, CountAlphaWhereVerificationLooked) {

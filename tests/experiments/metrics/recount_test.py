@@ -387,8 +387,7 @@ class Cell:
                                     if child >= 0]
                             rounds.append([made.target_probability[child]
                                            for child in dict.fromkeys(kept)])
-                widest = min(5, max(map(len, rounds), default=0))
-                for count in range(1, widest + 1):
+                for count in range(1, 6) if rounds else ():
                     mass[f"trunk {trunk} {name}, {count}"] += math.fsum(
                         math.fsum(of_round[:count]) for of_round in rounds)
         self.share("success_at_root", mass, lambda record: record.rounds)

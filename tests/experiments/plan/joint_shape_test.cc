@@ -17,6 +17,7 @@
 #include "experiments/plan/costs.h"
 #include "experiments/plan/joint_costs.h"
 #include "tests/support/dice.h"
+#include "tests/support/sanitized.h"
 #include "tree/optimize/cost_curve.h"
 #include "tree/optimize/joint_acceptance.h"
 #include "tree/optimize/shape.h"
@@ -129,10 +130,10 @@ const char* const kMachines[] = {"smollm2_avx2", "h200_1b",
 TEST(JointShape, IsWithinOnePercentOfTheBestOfAllSmallShapes) {
   const Labels drafters = {"suffix", "smollm2-draft-1", "smollm2-eagle3"};
   for (const char* machine : kMachines) {
-    const JointModel model = ModelOf(machine, drafters, 0, 8);
+    const JointModel model = ModelOf(machine, drafters, 0, kSanitized ? 6 : 8);
     AllShapes all(model);
     const double best = all.BestSpeed();
-    EXPECT_GT(all.looked_at(), 5'000'000) << machine;
+    EXPECT_GT(all.looked_at(), kSanitized ? 50'000 : 5'000'000) << machine;
     const JointShape found = FastestJointShape(model);
     const HardwareChoice choice = Predict(found, model);
     EXPECT_GE(choice.tokens_per_ms, 0.99 * best) << machine;
@@ -167,7 +168,7 @@ TEST(JointShape, IsNoWorseThanRandomLargeShapes) {
       const HardwareChoice choice = Predict(FastestJointShape(model), model);
       Dice dice(7);
       double best = 0;
-      for (int i = 0; i < 10'000; ++i)
+      for (int i = 0; i < (kSanitized ? 1'000 : 10'000); ++i)
         best = std::max(best, Predict(RandomShape(1 + dice.Below(64),
                                                   model.acceptance, dice),
                                       model)
