@@ -303,7 +303,8 @@ TEST(ConfigFiles, ChooseShapesOnOtherPromptsThanTheyCompareThemOn) {
   const std::vector<int> compared = prompts("specinfer_vs_chain.yaml");
   EXPECT_EQ(compared.size(), 10U);
   for (const char* name :
-       {"ablations/chain_length.yaml", "ablations/tree_size.yaml"}) {
+       {"ablations/chain_length.yaml", "ablations/tree_size.yaml",
+        "ablations/together_pycode.yaml"}) {
     const std::vector<int> chosen = prompts(name);
     EXPECT_EQ(chosen.size(), 18U);
     for (int number : chosen)
