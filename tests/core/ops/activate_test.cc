@@ -9,7 +9,7 @@
 #include "core/ops/backend.h"
 #include "core/ops/op_args.h"
 #include "core/ops/weight.h"
-#include "tests/core/ops/twins.h"
+#include "tests/core/ops/every_backend.h"
 #include "tests/support/dice.h"
 
 namespace banyan {
@@ -59,7 +59,7 @@ double Bound(Nonlinearity function, double x, double up, double y) {
 }
 
 void ExpectActivates(Fleet& fleet, const Activation& activation) {
-  ExpectTwins(
+  ExpectAgreement(
       fleet, activation.x.rows,
       [&](Backend& backend, int first, int count) {
         return activation.Run(backend, first, count);
@@ -201,7 +201,7 @@ TEST(EmbedTwins, AreEqual) {
         for (int i = 0; i < batch; ++i)
           ids.push_back(dice.Below(table.numbers().rows));
         const Place place = RandomPlace(dice);
-        ExpectTwins(
+        ExpectAgreement(
             fleet, batch,
             [&](Backend& backend, int first, int count) {
               Desk desk(backend);

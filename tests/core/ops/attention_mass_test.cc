@@ -13,7 +13,7 @@
 #include "core/ops/backend.h"
 #include "core/ops/devices.h"
 #include "core/ops/op_args.h"
-#include "tests/core/ops/twins.h"
+#include "tests/core/ops/every_backend.h"
 #include "tests/support/dice.h"
 
 namespace banyan {
@@ -151,7 +151,7 @@ Meant MeantBy(const Case& test, bool rounds) {
 
 Numbers ExpectMass(Fleet& fleet, const Case& test) {
   const Meant meant = MeantBy(test, false);
-  return ExpectTwins(
+  return ExpectAgreement(
       fleet, test.shape.batch,
       [&](Backend& backend, int first, int count) {
         return test.Run(backend, first, count);

@@ -9,7 +9,7 @@
 #include "core/base/common.h"
 #include "core/ops/op_args.h"
 #include "tests/core/ops/attention_tree.h"
-#include "tests/core/ops/twins.h"
+#include "tests/core/ops/every_backend.h"
 #include "tests/support/dice.h"
 
 namespace banyan {

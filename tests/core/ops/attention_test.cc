@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/ops/backend.h"
 #include "tests/core/ops/attention_tree.h"
-#include "tests/core/ops/twins.h"
+#include "tests/core/ops/every_backend.h"
 #include "tests/support/dice.h"
 #include "tests/support/host_part.h"
 
@@ -125,7 +125,7 @@ Meant MeantBy(const AttentionTree& tree, const Rounding& rounding) {
 
 Numbers ExpectAttends(Fleet& fleet, const AttentionTree& tree) {
   const Meant meant = MeantBy(tree, {});
-  Numbers got = ExpectTwins(
+  Numbers got = ExpectAgreement(
       fleet, tree.shape.batch,
       [&](Backend& backend, int first, int count) {
         return tree.Run(backend, first, count);

@@ -16,7 +16,7 @@
 #include "core/base/clock.h"
 #include "core/ops/backend.h"
 #include "core/ops/weight.h"
-#include "tests/core/ops/twins.h"
+#include "tests/core/ops/every_backend.h"
 
 namespace banyan {
 namespace {

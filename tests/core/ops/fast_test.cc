@@ -23,7 +23,7 @@
 #include "core/ops/cuda/kernels/op_kernels.h"
 #include "core/ops/devices.h"
 #include "core/ops/reference/reference_backend.h"
-#include "tests/core/ops/twins.h"
+#include "tests/core/ops/every_backend.h"
 #include "tests/support/dice.h"
 
 namespace banyan {

@@ -16,7 +16,7 @@
 #include "core/ops/devices.h"
 #include "core/ops/host/host.h"
 #include "core/ops/op_args.h"
-#include "tests/core/ops/twins.h"
+#include "tests/core/ops/every_backend.h"
 #include "tests/support/dice.h"
 
 namespace banyan {

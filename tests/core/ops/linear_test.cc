@@ -18,7 +18,7 @@
 #include "core/ops/host/host_weight.h"
 #include "core/ops/op_args.h"
 #include "core/ops/weight.h"
-#include "tests/core/ops/twins.h"
+#include "tests/core/ops/every_backend.h"
 #include "tests/support/dice.h"
 
 namespace banyan {
@@ -230,7 +230,7 @@ constexpr double kPartsUnit = 0x1p-17;
 // scale, which is below 2^12 here; in tile registers such numbers count as 0.
 void ExpectInOrder(Fleet& fleet, Product& product) {
   const Exact exact = InCpuOrder(product);
-  const Numbers got = ExpectTwins(
+  const Numbers got = ExpectAgreement(
       fleet, product.shape.batch,
       [&](Backend& backend, int first, int count) {
         return product.Run(backend, first, count);

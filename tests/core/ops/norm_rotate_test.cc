@@ -8,7 +8,7 @@
 #include "core/base/common.h"
 #include "core/ops/backend.h"
 #include "core/ops/op_args.h"
-#include "tests/core/ops/twins.h"
+#include "tests/core/ops/every_backend.h"
 #include "tests/support/dice.h"
 
 namespace banyan {
@@ -74,7 +74,7 @@ std::vector<double> NormBounds(const Normed& norm, const Numbers& expected) {
 }
 
 void ExpectNorms(Fleet& fleet, const Normed& norm) {
-  ExpectTwins(
+  ExpectAgreement(
       fleet, norm.x.rows,
       [&](Backend& backend, int first, int count) {
         return norm.Run(backend, first, count);
@@ -191,7 +191,7 @@ Rotated RandomRotation(int rows, int heads, int head_dim, Dice& dice) {
 }
 
 void ExpectRotates(Fleet& fleet, const Rotated& rotated) {
-  ExpectTwins(
+  ExpectAgreement(
       fleet, rotated.x.rows,
       [&](Backend& backend, int first, int count) {
         return rotated.Run(backend, first, count);

@@ -17,7 +17,7 @@
 #include "core/ops/backend.h"
 #include "core/ops/op_args.h"
 #include "core/ops/weight.h"
-#include "tests/core/ops/twins.h"
+#include "tests/core/ops/every_backend.h"
 #include "tests/support/dice.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/tally.h"

@@ -15,7 +15,7 @@
 #include "core/ops/cuda/kernels/op_kernels.h"
 #include "core/ops/op_args.h"
 #include "core/ops/weight.h"
-#include "tests/core/ops/twins.h"
+#include "tests/core/ops/every_backend.h"
 #include "tests/support/dice.h"
 #include "tests/support/host_part.h"
 

@@ -18,7 +18,7 @@
 #include "core/ops/op_args.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
-#include "tests/core/ops/twins.h"
+#include "tests/core/ops/every_backend.h"
 #include "tests/support/dice.h"
 
 namespace banyan {
@@ -224,7 +224,7 @@ void ExpectCopied(const Numbers& x, const Numbers& before,
   const Place from = RandomPlace(dice);
   const Place to = RandomPlace(dice);
   Fleet fleet;
-  ExpectTwins(
+  ExpectAgreement(
       fleet, rows,
       [&](Backend& backend, int first, int count) {
         Desk desk(backend);

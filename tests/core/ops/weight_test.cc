@@ -16,7 +16,7 @@
 #include "core/base/check.h"
 #include "core/base/common.h"
 #include "core/ops/host/host_weight.h"
-#include "tests/core/ops/twins.h"
+#include "tests/core/ops/every_backend.h"
 #include "tests/support/dice.h"
 
 namespace banyan {

@@ -20,7 +20,7 @@
 #include "core/prob/draw_kind.h"
 #include "core/prob/sampling_rule.h"
 #include "core/round/plan.h"
-#include "tests/core/ops/twins.h"
+#include "tests/core/ops/every_backend.h"
 #include "tests/support/dice.h"
 #include "tests/support/sanitized.h"
 

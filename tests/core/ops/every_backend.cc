@@ -1,4 +1,4 @@
-#include "tests/core/ops/twins.h"
+#include "tests/core/ops/every_backend.h"
 
 #include <algorithm>
 #include <cmath>
@@ -302,8 +302,8 @@ testing::AssertionResult Within(const Numbers& got, const Numbers& expected,
   return testing::AssertionSuccess();
 }
 
-Numbers ExpectTwins(Fleet& fleet, int rows, RunRows run, BoundOf bound,
-                    const std::string& what) {
+Numbers ExpectAgreement(Fleet& fleet, int rows, RunRows run, BoundOf bound,
+                        const std::string& what) {
   const Numbers expected = run(*fleet.reference, 0, rows);
   std::vector<Numbers> firsts;
   for (const Kin& kin : fleet.kin) {

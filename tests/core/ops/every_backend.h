@@ -1,7 +1,7 @@
 // One op on every backend: the matrices it reads and writes, laid out awkwardly
 // and among rubbish, and the comparisons.
-#ifndef BANYAN_TESTS_CORE_OPS_TWINS_H_
-#define BANYAN_TESTS_CORE_OPS_TWINS_H_
+#ifndef BANYAN_TESTS_CORE_OPS_EVERY_BACKEND_H_
+#define BANYAN_TESTS_CORE_OPS_EVERY_BACKEND_H_
 
 #include <gtest/gtest.h>
 
@@ -143,9 +143,9 @@ using BoundOf = absl::FunctionRef<std::vector<double>(
 
 // Of every device, expects numbers within bounds of the reference's, the same
 // bits on all its kin, and the same bits for a row alone. Returns the cpu's.
-Numbers ExpectTwins(Fleet& fleet, int rows, RunRows run, BoundOf bound,
-                    const std::string& what);
+Numbers ExpectAgreement(Fleet& fleet, int rows, RunRows run, BoundOf bound,
+                        const std::string& what);
 
 }  // namespace banyan
 
-#endif  // BANYAN_TESTS_CORE_OPS_TWINS_H_
+#endif  // BANYAN_TESTS_CORE_OPS_EVERY_BACKEND_H_
