@@ -191,6 +191,38 @@ matrix:""")
         self.assertNotEqual(self.trees(cold),
                             self.trees(self.folder / "whole 1"))
 
+    def test_trees_of_all_drafters_are_the_same_again(self):
+        for policy in ("cost_aware", "joint"):
+            self.file.write_text(EXPERIMENT.replace("matrix:", f"""\
+  together:
+    models: {{copy: {{directory: target, weights: q8}}}}
+    drafters: [{{name: small_model, model: copy}}, {{name: ngram}}]
+    policy:
+      name: {policy}
+      nodes: 6
+      target_ms: {{1: 10, 7: 10.2}}
+      draft_ms: [0.1, 0.01]
+      alone: [[[0.7, 0.2], [0.7]], [[0.3, 0.1], [0.4]]]
+      together: [0.2, 0.5, 0.1, 0.2]
+    verifier: {{name: multi_round}}
+matrix:"""))
+            whole = self.folder / f"whole {policy}"
+            self.run_all(whole)
+            expected = self.trees(whole)
+            drafters = {draws["trunk"] for key, record in
+                        self.records(whole).items() if "together" in key[0]
+                        for made in record["rounds"]
+                        for draws in made["lists"] if draws.get("tokens")}
+            self.assertEqual(drafters, {0, 1}, "only one of them drafted")
+            path = next(whole.glob("*.banyan"))
+            data = path.read_bytes()
+            for share in (0.3, 0.6, 0.9):
+                out = self.folder / f"torn {policy} {share}"
+                out.mkdir()
+                (out / path.name).write_bytes(data[:int(len(data) * share)])
+                self.run_all(out)
+                self.assertEqual(self.trees(out), expected)
+
     def trees(self, *outs):
         """What was drafted, round by round, and what was said."""
         return {key: [record["tokens"]] + [made["tokens"]
