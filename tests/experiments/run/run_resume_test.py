@@ -192,7 +192,7 @@ matrix:""")
                             self.trees(self.folder / "whole 1"))
 
     def test_trees_of_all_drafters_are_the_same_again(self):
-        for policy in ("cost_aware", "joint"):
+        for policy, wide in (("cost_aware", 14), ("joint", 10.2)):
             self.file.write_text(EXPERIMENT.replace("matrix:", f"""\
   together:
     models: {{copy: {{directory: target, weights: q8}}}}
@@ -200,7 +200,7 @@ matrix:""")
     policy:
       name: {policy}
       nodes: 6
-      target_ms: {{1: 10, 7: 10.2}}
+      target_ms: {{1: 10, 7: {wide}}}
       draft_ms: [0.1, 0.01]
       alone: [[[0.7, 0.2], [0.7]], [[0.3, 0.1], [0.4]]]
       together: [0.2, 0.5, 0.1, 0.2]
