@@ -2,6 +2,8 @@
 #ifndef BANYAN_TESTS_SUPPORT_GROW_TOGETHER_H_
 #define BANYAN_TESTS_SUPPORT_GROW_TOGETHER_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -18,12 +20,13 @@ namespace banyan {
 using ProposalAt = absl::FunctionRef<Distribution(const GrowingTree& tree,
                                                   int node, int drafter)>;
 // How often each drafter was asked, for however many nodes.
-using Asked = std::vector<int>;
+using TimesAsked = std::vector<int>;
 
 // Draws are deterministic. As drafters/drafting.h does it: the first drafter
 // that lacks a proposal is asked for all of its nodes.
 inline DraftTree GrowTogether(const MethodPolicy& policy, int drafters,
-                              ProposalAt proposal_at, Asked* asked = nullptr) {
+                              ProposalAt proposal_at,
+                              TimesAsked* asked = nullptr) {
   std::vector<GrowingTree::Drafter> all;
   for (int d = 0; d < drafters; ++d)
     all.push_back({.trunk = d, .draw_kind = DrawKind::kDeterministic});

@@ -60,7 +60,7 @@ TEST(Joint, DrawsWhatItsShapeSays) {
   EXPECT_EQ(policy.traits().nodes, 8);
   EXPECT_EQ(policy.traits().levels, 2);
   EXPECT_EQ(policy.traits().drafters, 3);
-  Asked asked;
+  TimesAsked asked;
   const DraftTree tree = GrowTogether(
       policy, 3,
       [](const GrowingTree&, int, int drafter) { return From(drafter); },
