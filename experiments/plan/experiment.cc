@@ -35,6 +35,9 @@ absl::StatusOr<CompareSpec> ReadCompare(const Params& section,
   const bool says_size = in.Optional("same_size", compare.same_size);
   in.Ensure(!says_size || lengths != nullptr, "same_size",
             "needs `chains`, of which it leaves out some");
+  const bool says_verifiers = in.Optional("verifiers", compare.verifiers);
+  in.Ensure(!says_verifiers || lengths != nullptr, "verifiers",
+            "needs `chains`, which it judges by other verifiers");
   BANYAN_RETURN_IF_ERROR(in.Finish());
   if (!compare.reference.empty())
     BANYAN_RETURN_IF_ERROR(

@@ -31,6 +31,9 @@ struct CompareSpec {
   bool measured = false;   // `chains: measured`: lengths are predicted
   bool neighbours = true;  // those of predicted lengths run too
   bool same_size = true;   // so do chains of as many nodes as a tree has
+  // At temperatures above 0 trees run by traversal verification too, and chains
+  // that block verification judges by multi_round too.
+  bool verifiers = true;
 };
 
 // `methods` are the experiment's. Fails on names it does not have.

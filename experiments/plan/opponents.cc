@@ -153,10 +153,6 @@ MethodSpec MethodOf(const OneDrafter& drafter, PolicySpec policy,
 
 PolicySpec ChainPolicy(int length) { return PolicySpec(ChainSection(length)); }
 
-Params ChainVerifier() {
-  return Params::Map({{"name", {}, Params::Scalar("multi_round")}});
-}
-
 std::string DrafterLabel(const std::string& title, const std::string& folder) {
   const std::size_t parts = title.find('(');
   return parts == std::string::npos ? folder : title.substr(0, parts);
@@ -171,11 +167,44 @@ std::string FolderName(const std::string& path) {
 
 namespace {
 
+constexpr absl::string_view kRounds = "multi_round";
+constexpr absl::string_view kBlock = "block";
+constexpr absl::string_view kWithoutReplacement = "without_replacement";
+constexpr absl::string_view kTraversal = "traversal";
+
+Params Named(absl::string_view verifier) {
+  return Params::Map({{"name", {}, Params::Scalar(std::string(verifier))}});
+}
+
+// Whether the section is that verifier as it is by default.
+bool Is(const Params& section, absl::string_view verifier) {
+  return section.entries().size() == 1 &&
+         section.Find("name") != nullptr &&
+         section.Find("name")->text() == verifier;
+}
+
+// Whether this drafter, and each that it is made of, can draw independently, as
+// block verification needs it.
+bool DrawsIndependently(const Params& section) {
+  for (const Params& item : section.items())
+    if (!DrawsIndependently(item)) return false;
+  for (const Params::Entry& entry : section.entries())
+    if (!DrawsIndependently(entry.value)) return false;
+  const Params* name = section.Find("name");
+  if (name == nullptr) return true;
+  for (const DrafterRow& row : DrafterCatalogue())
+    if (row.name == name->text())
+      return std::find(row.draw_kinds.begin(), row.draw_kinds.end(),
+                       DrawKind::kIndependent) != row.draw_kinds.end();
+  return true;
+}
+
 // What a rival drafts.
 struct Drafts {
   std::vector<OneDrafter> drafters;
   int nodes = 0;
-  bool chain = false;  // of one drafter
+  bool chain = false;         // of one drafter
+  bool shares_draws = false;  // which traversal cannot judge
 };
 
 absl::StatusOr<Drafts> DraftsOf(const MethodSpec& method,
@@ -189,9 +218,16 @@ absl::StatusOr<Drafts> DraftsOf(const MethodSpec& method,
     drafts.nodes =
         trunk.policy.of_method() ? traits.nodes : drafts.nodes + traits.nodes;
     drafts.chain = drafts.chain && traits.chain;
+    drafts.shares_draws = drafts.shares_draws || traits.shares_draws;
   }
   return drafts;
 }
+
+}  // namespace
+
+Params ChainVerifier() { return Named(kRounds); }
+
+namespace {
 
 // A predicted length is a guess: those beside it are tried too.
 std::vector<int> Neighbours(int length) {
@@ -224,8 +260,12 @@ class Matcher {
       for (const OneDrafter& drafter : drafts[rival].drafters)
         drafters_[cell.combination].push_back(drafter);
     }
-    for (std::size_t rival : rivals_)
-      BANYAN_RETURN_IF_ERROR(Oppose(rival, drafts[rival]));
+    for (const auto& [rival, own] : drafts) {
+      BANYAN_RETURN_IF_ERROR(Oppose(rival, own));
+      if (HasChains() && compare_.verifiers &&
+          GainsByTraversal(out_.cells[rival], own))
+        BANYAN_RETURN_IF_ERROR(Oppose(ByTraversal(rival), own));
+    }
     return absl::OkStatus();
   }
 
@@ -238,17 +278,43 @@ class Matcher {
                      cell.method) != compare_.rivals.end();
   }
 
+  bool HasChains() const {
+    return compare_.measured || !compare_.chains.empty();
+  }
+
+  // Whether the rival is a tree that is judged from the root, and that
+  // traversal verification can judge, which keeps at least as many tokens in
+  // expectation. At temperature 0 it keeps the same.
+  static bool GainsByTraversal(const ExperimentCell& cell,
+                               const Drafts& drafts) {
+    return TemperatureOf(cell) > 0 && !drafts.chain && !drafts.shares_draws &&
+           (Is(cell.spec.verifier, kRounds) ||
+            Is(cell.spec.verifier, kWithoutReplacement));
+  }
+
+  // The number of a new cell: the rival judged by traversal.
+  std::size_t ByTraversal(std::size_t rival) {
+    ExperimentCell cell = out_.cells[rival];
+    cell.spec.verifier = Named(kTraversal);
+    Note(
+        "At temperatures above 0 trees run by traversal verification too: in "
+        "expectation it keeps at least as many tokens of a tree as judging from "
+        "the root (compare.verifiers)");
+    const std::string method = absl::StrCat(cell.method, " by ", kTraversal);
+    return static_cast<std::size_t>(Add(std::move(cell), method));
+  }
+
   absl::Status Oppose(std::size_t rival, const Drafts& drafts) {
     // A copy: cells are added.
     const ExperimentCell cell = out_.cells[rival];
     std::vector<Opponent> opponents;
     BANYAN_RETURN_IF_ERROR(AddReference(cell, opponents));
-    const bool chains = compare_.measured || !compare_.chains.empty();
-    if (chains && !drafts.chain)
+    if (HasChains() && !drafts.chain)
       for (const OneDrafter& drafter : drafts.drafters) {
         if (drafts.nodes > 0 && compare_.same_size)
-          opponents.push_back(
-              {CellOf(cell, drafter, drafts.nodes), OpponentRole::kSameNodes});
+          opponents.push_back({CellOf(cell, drafter, drafts.nodes,
+                                      Predicted(cell, drafter)),
+                               OpponentRole::kSameNodes});
         BANYAN_ASSIGN_OR_RETURN(const std::optional<ChainLength> best,
                                 find_(cell, drafter));
         if (best.has_value())
@@ -263,15 +329,29 @@ class Matcher {
     return absl::OkStatus();
   }
 
-  // A drafter's best chain and, where the length is predicted, its neighbours.
+  // The verifier that keeps the most tokens of the drafter's chain in
+  // expectation.
+  static absl::string_view Predicted(const ExperimentCell& cell,
+                                     const OneDrafter& drafter) {
+    return TemperatureOf(cell) > 0 && DrawsIndependently(drafter.section)
+               ? kBlock
+               : kRounds;
+  }
+
+  // A drafter's best chain, the same by multi_round where another verifier is
+  // predicted to be better and, where the length is predicted, its neighbours.
   void AddBest(const ExperimentCell& cell, const OneDrafter& drafter,
                int length, OpponentRole role,
                std::vector<Opponent>& opponents) {
-    opponents.push_back({CellOf(cell, drafter, length), role});
+    const absl::string_view verifier = Predicted(cell, drafter);
+    opponents.push_back({CellOf(cell, drafter, length, verifier), role});
+    if (compare_.verifiers && verifier != kRounds)
+      opponents.push_back(
+          {CellOf(cell, drafter, length, kRounds), OpponentRole::kNeighbour});
     if (!compare_.measured || !compare_.neighbours) return;
     for (const int other : Neighbours(length))
       opponents.push_back(
-          {CellOf(cell, drafter, other), OpponentRole::kNeighbour});
+          {CellOf(cell, drafter, other, verifier), OpponentRole::kNeighbour});
   }
 
   absl::Status AddReference(const ExperimentCell& cell,
@@ -307,18 +387,31 @@ class Matcher {
 
   // The number of a chain's cell, made if there is none.
   int CellOf(const ExperimentCell& rival, const OneDrafter& drafter,
-             int length) {
+             int length, absl::string_view verifier) {
     ExperimentCell cell = rival;
-    cell.spec = MethodOf(drafter, ChainPolicy(length), ChainVerifier());
+    cell.spec = MethodOf(drafter, ChainPolicy(length), Named(verifier));
     cell.axes.resize(rival.shared_axes);
     cell.opponents.clear();
     const std::string key =
-        absl::StrCat(rival.combination, " ", length, " ", drafter.identity);
+        absl::StrCat(rival.combination, " ", length, " ", verifier, " ",
+                     drafter.identity);
     const auto [at, is_new] =
         chains_.emplace(key, static_cast<int>(out_.cells.size()));
     if (!is_new) return at->second;
-    const std::string method =
-        absl::StrCat("chain-", length, " ", drafter.label);
+    if (verifier == kBlock)
+      Note(
+          "At temperatures above 0 chains are judged by block verification, "
+          "which keeps the most tokens in expectation, where the drafter's "
+          "draws allow it");
+    return Add(std::move(cell),
+               absl::StrCat(
+                   "chain-", length, " ", drafter.label,
+                   verifier == kRounds ? "" : absl::StrCat(" by ", verifier)));
+  }
+
+  // Adds the cell under the method's name, or one that is free, and returns its
+  // number.
+  int Add(ExperimentCell cell, const std::string& method) {
     for (int other = 2;; ++other) {  // another drafter of the same name
       cell.method = other == 2 ? method : absl::StrCat(method, "-", other - 1);
       cell.name = CellName(cell.method, cell.axes);
@@ -328,7 +421,7 @@ class Matcher {
       if (!taken) break;
     }
     out_.cells.push_back(std::move(cell));
-    return at->second;
+    return static_cast<int>(out_.cells.size()) - 1;
   }
 
   void Note(std::string note) {

@@ -53,8 +53,8 @@ MethodSpec MethodOf(const OneDrafter& drafter, PolicySpec policy,
                     Params verifier);
 // The policy that drafts a line of `length` tokens.
 PolicySpec ChainPolicy(int length);
-// multi_round. On a chain every other lossless verifier but block does the
-// same.
+// Returns multi_round, by which a drafter's chain is timed and counted. On a
+// chain every other lossless verifier but block does the same.
 Params ChainVerifier();
 
 // The last part of a path to a directory.

@@ -78,6 +78,7 @@ std::vector<std::string> Opponents(const Experiment& experiment,
         texts.push_back(absl::StrCat(
             opponent.role == OpponentRole::kReference   ? "reference "
             : opponent.role == OpponentRole::kSameNodes ? "nodes "
+            : opponent.role == OpponentRole::kNeighbour ? "neighbour "
                                                         : "fastest ",
             experiment.cells[static_cast<std::size_t>(opponent.cell)].name));
   return texts;
@@ -92,9 +93,12 @@ TEST(Opponents, OfATreeAreItsDraftersChains) {
                           "nodes chain-4 weak, sampling.temperature=0",
                           "fastest chain-4 weak, sampling.temperature=0"));
   EXPECT_THAT(Opponents(*experiment, "tree, sampling.temperature=1"),
-              ElementsAre("reference chain-2 weak, sampling.temperature=1",
-                          "nodes chain-4 weak, sampling.temperature=1",
-                          "fastest chain-2 weak, sampling.temperature=1"));
+              ElementsAre(
+                  "reference chain-2 weak by block, sampling.temperature=1",
+                  "neighbour chain-2 weak, sampling.temperature=1",
+                  "nodes chain-4 weak by block, sampling.temperature=1",
+                  "fastest chain-2 weak by block, sampling.temperature=1",
+                  "neighbour chain-2 weak, sampling.temperature=1"));
   EXPECT_THAT(Opponents(*experiment, "merged, sampling.temperature=0"),
               ElementsAre("reference chain-6 strong, sampling.temperature=0",
                           "nodes chain-4 weak, sampling.temperature=0",
@@ -108,7 +112,76 @@ TEST(Opponents, OfATreeAreItsDraftersChains) {
               IsEmpty());
   EXPECT_THAT(experiment->notes,
               ElementsAre(HasSubstr("no length for drafter ngram on target "
-                                    "large")));
+                                    "large"),
+                          HasSubstr("chains are judged by block"),
+                          HasSubstr("trees run by traversal")));
+}
+
+// Of the cells whose method begins so: method and verifier.
+std::vector<std::string> Verifiers(const Experiment& experiment,
+                                   const std::string& start) {
+  std::vector<std::string> texts;
+  for (const ExperimentCell& cell : experiment.cells)
+    if (absl::StartsWith(cell.method, start))
+      texts.push_back(absl::StrCat(
+          cell.method, ": ", cell.spec.verifier.Find("name")->text(), " at ",
+          TemperatureOf(cell)));
+  return texts;
+}
+
+TEST(Opponents, AreJudgedByTheVerifierThatKeepsMost) {
+  const auto experiment = Read(kMethods + Lengths());
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  EXPECT_THAT(Verifiers(*experiment, "tree"),
+              ElementsAre("tree: multi_round at 0", "tree: multi_round at 1",
+                          "tree by traversal: traversal at 1"));
+  EXPECT_EQ(Opponents(*experiment,
+                      "tree by traversal, sampling.temperature=1"),
+            Opponents(*experiment, "tree, sampling.temperature=1"));
+  EXPECT_THAT(Verifiers(*experiment, "line"),
+              ElementsAre("line: multi_round at 0", "line: multi_round at 1"));
+  EXPECT_THAT(Verifiers(*experiment, "chain-2 weak"),
+              ElementsAre("chain-2 weak by block: block at 1",
+                          "chain-2 weak: multi_round at 1"));
+  EXPECT_THAT(Verifiers(*experiment, "chain-4 weak"),
+              ElementsAre("chain-4 weak: multi_round at 0",
+                          "chain-4 weak by block: block at 1"));
+}
+
+TEST(Opponents, HaveOtherVerifiersOnlyWhereTheyAreWanted) {
+  const auto experiment =
+      Read(absl::StrCat(kMethods, Lengths(), "  verifiers: false\n"));
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  EXPECT_THAT(Verifiers(*experiment, "tree"),
+              ElementsAre("tree: multi_round at 0", "tree: multi_round at 1"));
+  EXPECT_THAT(Verifiers(*experiment, "chain-2 weak"),
+              ElementsAre("chain-2 weak by block: block at 1"));
+}
+
+// One that only ranks candidates, and draws shared by cousins.
+TEST(Opponents, KeepTheirVerifierWhereDrawsDoNotAllowAnother) {
+  const auto experiment = Read(absl::StrCat(
+      "question: Does it?\ntarget: {directory: some/large}\n"
+      "workload: {file: prompts.jsonl}\nsampling: {temperature: 1}\nmethods:\n"
+      "  ranked:\n    drafters: [{name: copy}]\n"
+      "    policy: {name: expansion, branching: [2, 1]}\n"
+      "    verifier: {name: multi_round}\n"
+      "  cousins:\n    drafters: [{name: ngram}]\n"
+      "    policy: {name: expansion, branching: [2, 1], share_draws: true}\n"
+      "    verifier: {name: multi_round}\n"
+      "  typical:\n    drafters: [{name: ngram}]\n"
+      "    policy: {name: expansion, branching: [2, 1]}\n"
+      "    verifier: {name: typical}\n"
+      "compare:\n  chains:\n    chains:\n",
+      Length("copy", 1, 5, 1.5)));
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  EXPECT_THAT(Opponents(*experiment, "ranked"),
+              ElementsAre("reference chain-5 copy", "nodes chain-4 copy",
+                          "fastest chain-5 copy"));
+  EXPECT_THAT(Verifiers(*experiment, "cousins"),
+              ElementsAre("cousins: multi_round at 1"));
+  EXPECT_THAT(Verifiers(*experiment, "typical"),
+              ElementsAre("typical: typical at 1"));
 }
 
 TEST(Opponents, AreCellsLikeAnyOther) {
@@ -152,12 +225,15 @@ TEST(Opponents, OfADrafterMadeOfDraftersHaveItWhole) {
       "compare:\n  chains:\n    chains:\n", Length("relay", 1, 5, 1.5)));
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   EXPECT_THAT(Opponents(*experiment, "wide"),
-              ElementsAre("reference chain-5 relay", "nodes chain-3 relay",
-                          "fastest chain-5 relay"));
+              ElementsAre("reference chain-5 relay by block",
+                          "neighbour chain-5 relay",
+                          "nodes chain-3 relay by block",
+                          "fastest chain-5 relay by block",
+                          "neighbour chain-5 relay"));
   // Models of other names are the same.
   EXPECT_EQ(Opponents(*experiment, "deep"), Opponents(*experiment, "wide"));
   for (const ExperimentCell& cell : experiment->cells)
-    if (cell.method == "chain-3 relay") {
+    if (cell.method == "chain-3 relay by block") {
       EXPECT_EQ(cell.spec.models.size(), 2);
       EXPECT_EQ(PathOf(cell, "c"), "other/strong");
     }
@@ -210,6 +286,7 @@ TEST(Opponents, WhatCannotBeComparedIsRefused) {
       {"compare: {reference: lime}", "did you mean 'line'"},
       {"compare: {rivals: [trees]}", "did you mean 'tree'"},
       {"compare: {rival: [tree]}", "rival"},
+      {"compare: {verifiers: true}", "needs `chains`"},
       {"compare: {chains: {chains: [{target: large}]}}", "drafter"},
       {"compare: {chains: [1]}", "a file of costs with `chains`"},
       {"compare: {chains: {passes: [{ms: {1: 1}}]}}", "costs with `chains`"},
