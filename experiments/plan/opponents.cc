@@ -178,8 +178,7 @@ Params Named(absl::string_view verifier) {
 
 // Whether the section is that verifier as it is by default.
 bool Is(const Params& section, absl::string_view verifier) {
-  return section.entries().size() == 1 &&
-         section.Find("name") != nullptr &&
+  return section.entries().size() == 1 && section.Find("name") != nullptr &&
          section.Find("name")->text() == verifier;
 }
 
@@ -298,7 +297,8 @@ class Matcher {
     cell.spec.verifier = Named(kTraversal);
     Note(
         "At temperatures above 0 trees run by traversal verification too: in "
-        "expectation it keeps at least as many tokens of a tree as judging from "
+        "expectation it keeps at least as many tokens of a tree as judging "
+        "from "
         "the root (compare.verifiers)");
     const std::string method = absl::StrCat(cell.method, " by ", kTraversal);
     return static_cast<std::size_t>(Add(std::move(cell), method));
@@ -312,9 +312,9 @@ class Matcher {
     if (HasChains() && !drafts.chain)
       for (const OneDrafter& drafter : drafts.drafters) {
         if (drafts.nodes > 0 && compare_.same_size)
-          opponents.push_back({CellOf(cell, drafter, drafts.nodes,
-                                      Predicted(cell, drafter)),
-                               OpponentRole::kSameNodes});
+          opponents.push_back(
+              {CellOf(cell, drafter, drafts.nodes, Predicted(cell, drafter)),
+               OpponentRole::kSameNodes});
         BANYAN_ASSIGN_OR_RETURN(const std::optional<ChainLength> best,
                                 find_(cell, drafter));
         if (best.has_value())
@@ -386,15 +386,14 @@ class Matcher {
   }
 
   // The number of a chain's cell, made if there is none.
-  int CellOf(const ExperimentCell& rival, const OneDrafter& drafter,
-             int length, absl::string_view verifier) {
+  int CellOf(const ExperimentCell& rival, const OneDrafter& drafter, int length,
+             absl::string_view verifier) {
     ExperimentCell cell = rival;
     cell.spec = MethodOf(drafter, ChainPolicy(length), Named(verifier));
     cell.axes.resize(rival.shared_axes);
     cell.opponents.clear();
-    const std::string key =
-        absl::StrCat(rival.combination, " ", length, " ", verifier, " ",
-                     drafter.identity);
+    const std::string key = absl::StrCat(rival.combination, " ", length, " ",
+                                         verifier, " ", drafter.identity);
     const auto [at, is_new] =
         chains_.emplace(key, static_cast<int>(out_.cells.size()));
     if (!is_new) return at->second;

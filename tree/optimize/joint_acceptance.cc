@@ -26,6 +26,19 @@ std::vector<double> Chances(const std::vector<double>& hazards) {
   return chances;
 }
 
+// By the number of draws: the chance that none after the first is right where
+// that one is not.
+std::vector<double> Misses(const std::vector<double>& chances) {
+  std::vector<double> misses = {1};
+  const double without = 1 - chances.front();
+  double sum = 0;
+  for (std::size_t draws = 1; draws <= chances.size(); ++draws) {
+    if (draws > 1) sum += chances[draws - 1];
+    misses.push_back(without > 0 ? 1 - std::min(sum / without, 1.0) : 0);
+  }
+  return misses;
+}
+
 double Sum(absl::Span<const double> numbers) {
   double sum = 0;
   for (const double number : numbers) sum += number;
@@ -89,6 +102,7 @@ JointAcceptance::JointAcceptance(const Hazards& alone,
     : agree_right_(agree_right), agree_wrong_(agree_wrong) {
   for (const auto& by_depth : alone) {
     chances_.push_back(Chances(by_depth.front()));
+    misses_.push_back(Misses(chances_.back()));
     const double first = chances_.back().front();
     std::vector<double>& fades = fades_.emplace_back();
     for (const std::vector<double>& hazards : by_depth)
@@ -116,26 +130,15 @@ JointAcceptance::JointAcceptance(const Hazards& alone,
       }
       if (d != e) agrees_[d][e] = other > 0 ? both / other : 0;
     }
-  others_.assign(count, std::vector<double>(count, 0));
+  others_miss_.assign(count, std::vector<double>(count, 1));
   for (std::size_t d = 0; d < count; ++d)
     for (std::size_t e = 0; e < count; ++e) {
       const std::size_t own = std::size_t{1} << d;
       const double refused = 1 - totals_[own];
       if (e != d && refused > 0)
-        others_[d][e] =
-            (totals_[own | std::size_t{1} << e] - totals_[own]) / refused;
+        others_miss_[d][e] =
+            1 - (totals_[own | std::size_t{1} << e] - totals_[own]) / refused;
     }
-}
-
-// The chance that one of its later draws is right where its first is not.
-double JointAcceptance::Covers(int drafter, int draws) const {
-  const std::vector<double>& chances = chances_[At(drafter)];
-  const double without = 1 - chances.front();
-  if (!(without > 0)) return 1;
-  double sum = 0;
-  for (std::size_t i = 1; i < At(draws) && i < chances.size(); ++i)
-    sum += chances[i];
-  return std::min(sum / without, 1.0);
 }
 
 double JointAcceptance::Fade(int drafter, int streak) const {
@@ -159,8 +162,9 @@ double JointAcceptance::Gain(int drafter, double fade,
   for (int e = 0; e < drafters(); ++e) {
     if (e == drafter || draws[At(e)] == 0) continue;
     drew |= std::size_t{1} << e;
-    gain *= 1 - Covers(e, draws[At(e)]);
-    if (next > 0) gain *= 1 - others_[At(drafter)][At(e)];
+    const std::vector<double>& misses = misses_[At(e)];
+    gain *= misses[std::min(At(draws[At(e)]), misses.size() - 1)];
+    if (next > 0) gain *= others_miss_[At(drafter)][At(e)];
   }
   if (next > 0) return std::min(gain * chances[next], 1.0);
   const double first =

@@ -95,16 +95,18 @@ class JointAcceptance {
   double Given(int drafter, double chance, absl::Span<const int> agrees) const;
 
  private:
-  double Covers(int drafter, int draws) const;
   double Fade(int drafter, int streak) const;
 
   // By drafter: the chance that it is right with each draw; and by streak.
   std::vector<std::vector<double>> chances_;
   std::vector<std::vector<double>> fades_;
+  // By drafter and draws that it made: the chance that none of the later ones
+  // is right where its first is not.
+  Matrix misses_;
   std::vector<double> totals_;  // by set: T
-  // By drafter and other: the chance of the other's first where the drafter's
-  // is refused.
-  Matrix others_;
+  // By drafter and other: the chance that the other's first is not right where
+  // the drafter's is refused.
+  Matrix others_miss_;
   Matrix agrees_;  // where the other's is accepted
   Matrix agree_right_, agree_wrong_;
 };

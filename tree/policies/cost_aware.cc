@@ -73,6 +73,8 @@ class CostAwarePlan {
     int wave = 0;   // draws in thought above it
     PerDrafter draws = {};
     Standings standings = {};
+    // JointAcceptance::FadeAt; known once the place is open.
+    std::array<double, JointAcceptance::kMostDrafters> fade = {};
     // Of each drafter's next draw; 0: it draws no more.
     std::array<double, JointAcceptance::kMostDrafters> gain = {};
     double best = 0;  // of `gain`
@@ -90,9 +92,10 @@ class CostAwarePlan {
     place.best = *std::max_element(place.gain.begin(), place.gain.end());
   }
   PerDrafter WhoHas(int node, TokenId token) const;
-  double FadeAt(const Place& place, int drafter) const {
-    return model_.acceptance.FadeAt(drafter, place.depth,
-                                    place.standings[Index(drafter)]);
+  void NoteFades(Place& place) const {
+    for (int d = 0; d < drafters_; ++d)
+      place.fade[Index(d)] =
+          model_.acceptance.FadeAt(d, place.depth, place.standings[Index(d)]);
   }
   double ChanceAt(const Place& place, int drafter, TokenId token, double mass,
                   const PerDrafter& before) const;
@@ -133,7 +136,7 @@ PerDrafter CostAwarePlan::WhoHas(int node, TokenId token) const {
 // The chance of a token, once its node is reached.
 double CostAwarePlan::ChanceAt(const Place& place, int drafter, TokenId token,
                                double mass, const PerDrafter& before) const {
-  return estimates_.ChanceOf(drafter, FadeAt(place, drafter), before, mass,
+  return estimates_.ChanceOf(drafter, place.fade[Index(drafter)], before, mass,
                              WhoHas(place.node, token));
 }
 
@@ -142,6 +145,7 @@ void CostAwarePlan::AddNode(int node) {
   Place& place = places_[Index(node)];
   place.depth = tree_.node(node).depth;
   place.node = node;
+  NoteFades(place);
   for (int d = 0; d < drafters_; ++d)
     place.draws[Index(d)] = static_cast<int>(tree_.draws(node, d).size());
   for (int d = 0; d < drafters_; ++d) {
@@ -175,7 +179,7 @@ void CostAwarePlan::NoteChildren(const Place& above) {
       if (tree_.node(children[i]).token != token) continue;
       sums[i].own += chance;
       sums[i].usual +=
-          estimates_.Chance(at.drafter, FadeAt(above, at.drafter), before);
+          estimates_.Chance(at.drafter, above.fade[Index(at.drafter)], before);
       PerDrafter& has = sums[i].has;
       if (sums[i].first < 0) {
         sums[i].first = at.drafter;
@@ -223,7 +227,7 @@ double CostAwarePlan::NextGain(const Place& place, int drafter) const {
   // confidence is believed.
   const double ease = 1 + model_.confidence * (place.ease - 1);
   return place.reach *
-         std::min(ease * estimates_.Chance(drafter, FadeAt(place, drafter),
+         std::min(ease * estimates_.Chance(drafter, place.fade[Index(drafter)],
                                            place.draws),
                   DraftEstimates::kMostLikely);
 }
@@ -242,6 +246,7 @@ void CostAwarePlan::Take(const Pick& pick) {
   for (int d = 0; d < drafters_; ++d)
     has[Index(d)] = at.draws[Index(d)] > 0 ? 0 : -1;
   child.standings = estimates_.Below(at.standings, pick.drafter, has);
+  NoteFades(child);
   for (int d = 0; d < drafters_; ++d) {
     const bool may = d == pick.drafter || tree_.drafter(d).below_others;
     if (!may || !MayGoOn(child.depth) ||
@@ -316,7 +321,7 @@ std::vector<MethodExpansion> CostAwarePlan::Run() {
 double CostAwarePlan::WorthAsking(int drafter) {
   Place& root = places_.front();
   const double usual =
-      estimates_.Chance(drafter, FadeAt(root, drafter), root.draws);
+      estimates_.Chance(drafter, root.fade[Index(drafter)], root.draws);
   const double ask_ms = AskMs(root, drafter);
   if (usual == 0) return 0;
   root.ease = 1 + std::min(1.0, (1 / usual - 1) / 2);

@@ -36,8 +36,11 @@ int ClassOf(double mass) {
 DraftEstimates::DraftEstimates(std::shared_ptr<const CostAwareModel> model)
     : model_(std::move(model)),
       running_(Spot(model_->acceptance.drafters())),
+      corrections_(running_.size()),
       tokens_(kPriorRounds),
-      ms_(kPriorRounds * model_->target_ms.front()) {}
+      ms_(kPriorRounds * model_->target_ms.front()) {
+  Correct();
+}
 
 // A text on which drafts fail yields less than plain decoding, which is there
 // for the taking.
@@ -45,10 +48,11 @@ double DraftEstimates::rate() const {
   return std::max(tokens_ / ms_, 1 / model_->target_ms.front());
 }
 
-double DraftEstimates::Correction(int drafter, int of_class) const {
-  const Running& running = running_[Spot(drafter)][Spot(of_class)];
-  return (running.accepted + kPriorAccepted) /
-         (running.expected + kPriorAccepted);
+void DraftEstimates::Correct() {
+  for (std::size_t d = 0; d < running_.size(); ++d)
+    for (std::size_t c = 0; c < running_[d].size(); ++c)
+      corrections_[d][c] = (running_[d][c].accepted + kPriorAccepted) /
+                           (running_[d][c].expected + kPriorAccepted);
 }
 
 double DraftEstimates::Chance(int drafter, double fade,
@@ -168,6 +172,7 @@ void DraftEstimates::Observe(const RoundOutcome& outcome) {
     at = next;
   }
   ObserveNode(tree, at, /*accepted=*/-1, standings);
+  Correct();
   // What the round took, by the model.
   const int most = static_cast<int>(model_->target_ms.size()) - 1;
   double ms = model_->target_ms[Spot(std::min(tree.Drafted(), most))];

@@ -73,7 +73,11 @@ class DraftEstimates {
   using OfDrafter = std::array<Running, kClasses + 1>;
 
   // What came of draws on this text, for what was expected of them.
-  double Correction(int drafter, int of_class) const;
+  double Correction(int drafter, int of_class) const {
+    return corrections_[static_cast<std::size_t>(drafter)]
+                       [static_cast<std::size_t>(of_class)];
+  }
+  void Correct();
   void ObserveNode(const DraftTree& tree, int node, int accepted,
                    const Standings& standings);
   Standings BelowNode(const DraftTree& tree, int node, int child,
@@ -81,6 +85,7 @@ class DraftEstimates {
 
   std::shared_ptr<const CostAwareModel> model_;
   std::vector<OfDrafter> running_;
+  std::vector<std::array<double, kClasses + 1>> corrections_;  // of running_
   double tokens_ = 0;
   double ms_ = 0;
 };

@@ -92,9 +92,9 @@ TEST(Opponents, OfATreeAreItsDraftersChains) {
               ElementsAre("reference chain-6 strong, sampling.temperature=0",
                           "nodes chain-4 weak, sampling.temperature=0",
                           "fastest chain-4 weak, sampling.temperature=0"));
-  EXPECT_THAT(Opponents(*experiment, "tree, sampling.temperature=1"),
-              ElementsAre(
-                  "reference chain-2 weak by block, sampling.temperature=1",
+  EXPECT_THAT(
+      Opponents(*experiment, "tree, sampling.temperature=1"),
+      ElementsAre("reference chain-2 weak by block, sampling.temperature=1",
                   "neighbour chain-2 weak, sampling.temperature=1",
                   "nodes chain-4 weak by block, sampling.temperature=1",
                   "fastest chain-2 weak by block, sampling.temperature=1",
@@ -123,9 +123,9 @@ std::vector<std::string> Verifiers(const Experiment& experiment,
   std::vector<std::string> texts;
   for (const ExperimentCell& cell : experiment.cells)
     if (absl::StartsWith(cell.method, start))
-      texts.push_back(absl::StrCat(
-          cell.method, ": ", cell.spec.verifier.Find("name")->text(), " at ",
-          TemperatureOf(cell)));
+      texts.push_back(absl::StrCat(cell.method, ": ",
+                                   cell.spec.verifier.Find("name")->text(),
+                                   " at ", TemperatureOf(cell)));
   return texts;
 }
 
@@ -135,8 +135,7 @@ TEST(Opponents, AreJudgedByTheVerifierThatKeepsMost) {
   EXPECT_THAT(Verifiers(*experiment, "tree"),
               ElementsAre("tree: multi_round at 0", "tree: multi_round at 1",
                           "tree by traversal: traversal at 1"));
-  EXPECT_EQ(Opponents(*experiment,
-                      "tree by traversal, sampling.temperature=1"),
+  EXPECT_EQ(Opponents(*experiment, "tree by traversal, sampling.temperature=1"),
             Opponents(*experiment, "tree, sampling.temperature=1"));
   EXPECT_THAT(Verifiers(*experiment, "line"),
               ElementsAre("line: multi_round at 0", "line: multi_round at 1"));
@@ -224,12 +223,11 @@ TEST(Opponents, OfADrafterMadeOfDraftersHaveItWhole) {
       relayed("other", "a", "expansion, branching: [2]"),
       "compare:\n  chains:\n    chains:\n", Length("relay", 1, 5, 1.5)));
   ASSERT_TRUE(experiment.ok()) << experiment.status();
-  EXPECT_THAT(Opponents(*experiment, "wide"),
-              ElementsAre("reference chain-5 relay by block",
-                          "neighbour chain-5 relay",
-                          "nodes chain-3 relay by block",
-                          "fastest chain-5 relay by block",
-                          "neighbour chain-5 relay"));
+  EXPECT_THAT(
+      Opponents(*experiment, "wide"),
+      ElementsAre("reference chain-5 relay by block", "neighbour chain-5 relay",
+                  "nodes chain-3 relay by block",
+                  "fastest chain-5 relay by block", "neighbour chain-5 relay"));
   // Models of other names are the same.
   EXPECT_EQ(Opponents(*experiment, "deep"), Opponents(*experiment, "wide"));
   for (const ExperimentCell& cell : experiment->cells)
