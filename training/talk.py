@@ -71,7 +71,7 @@ def add_arguments(parser):
                         help="the program that decodes (default: "
                         "build/release/banyan)")
     parser.add_argument("--weights", default="bf16", metavar="FORMAT",
-                        help="of the target in memory: auto, f32, bf16 or q8 "
+                        help="of the target in memory: auto, f32, bf16, q8 or q4 "
                         "(default: %(default)s)")
     parser.add_argument("--openers", type=openers, metavar="FILE",
                         default=[*OPENERS, *[""] * (len(OPENERS) // 3)],

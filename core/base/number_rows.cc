@@ -7,6 +7,7 @@
 #include "core/base/check.h"
 #include "core/base/common.h"
 #include "core/base/draw_math.h"
+#include "core/base/four_bits.h"
 
 namespace banyan {
 
@@ -34,6 +35,8 @@ constexpr std::array<Row, kDTypes> kRows = {{
     {DType::kF8E5M2, "F8_E5M2", 1},
     {DType::kQ4_0, "Q4_0", 18, 32},
     {DType::kQ4_1, "Q4_1", 20, 32},
+    {DType::kQ5_0, "Q5_0", 22, 32},
+    {DType::kQ5_1, "Q5_1", 24, 32},
     {DType::kQ8_0, "Q8_0", 34, 32},
     {DType::kQ4K, "Q4_K", 144, 256},
     {DType::kQ5K, "Q5_K", 176, 256},
@@ -55,14 +58,28 @@ std::int64_t DTypeBlock(DType dtype) { return RowOf(dtype).block; }
 
 std::int64_t DTypeBytes(DType dtype) { return RowOf(dtype).bytes; }
 
+float FloatFromF16(std::uint16_t bits) {
+  const std::uint32_t sign = std::uint32_t{bits & 0x8000u} << 16;
+  const std::uint32_t exponent = bits >> 10 & 0x1fu;
+  const std::uint32_t fraction = bits & 0x3ffu;
+  if (exponent == 0) {  // fraction * 2^-24, which f32 has a normal number for
+    const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
+    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | sign);
+  }
+  // The biases of the exponents are 15 and 127; 31 stands for what is not
+  // finite, as 255 does.
+  const std::uint32_t wide = exponent == 31 ? 255 : exponent + 112;
+  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
+}
+
+float FloatFromBf16(std::uint16_t bits) {
+  return std::bit_cast<float>(std::uint32_t{bits} << 16);
+}
+
 namespace {
 
 constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
 constexpr int kZeroQuant = 128;  // q = 0 as stored
-
-float FromBf16(std::uint16_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
-}
 
 std::uint16_t RoundToBf16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
@@ -82,7 +99,7 @@ std::uint16_t PackBlock(const float* row, std::size_t count, std::uint8_t* at) {
   for (std::size_t i = 0; i < count; ++i)
     largest = std::max(largest, std::fabs(row[i]));
   const std::uint16_t bits = RoundUpToBf16(largest / 127.0F);
-  const float scale = FromBf16(bits);
+  const float scale = FloatFromBf16(bits);
   for (std::size_t i = 0; i < kQ8Block; ++i) {
     // The division can round past 127 where the scale is subnormal.
     const float quant =
@@ -153,6 +170,10 @@ std::size_t PanelBytes(WeightFormat format, int columns) {
       return (Q8Blocks(columns) * kLanes * (kQ8Block + sizeof(std::uint16_t)) +
               63) /
              64 * 64;
+    case WeightFormat::kQ4:
+    case WeightFormat::kQ4Min:
+    case WeightFormat::kQ4Super:
+      return FourBitPanelBytes(format, columns);
   }
   return 0;
 }
@@ -161,6 +182,8 @@ void PackPanel(WeightFormat format, int columns, const float* rows,
                std::byte* panel) {
   const auto count = static_cast<std::size_t>(columns);
   if (format == WeightFormat::kQ8) return PackQ8(count, rows, panel);
+  if (format == WeightFormat::kQ4) return PackFourBits(columns, rows, panel);
+  Check(!IsFourBits(format), "a format that only a file's blocks have");
   if (format == WeightFormat::kF32) {
     auto* out = reinterpret_cast<float*>(panel);
     for (std::size_t k = 0; k < count; ++k)
@@ -187,18 +210,20 @@ int PanelQuant(const std::byte* panel, int row, int column) {
 float PanelScale(int columns, const std::byte* panel, int row, int block) {
   const auto* scales =
       reinterpret_cast<const std::uint16_t*>(panel + Q8ScalesOffset(columns));
-  return FromBf16(scales[static_cast<std::size_t>(block) * kLanes +
+  return FloatFromBf16(scales[static_cast<std::size_t>(block) * kLanes +
                          static_cast<std::size_t>(row)]);
 }
 
 void ReadPanelRow(WeightFormat format, int columns, const std::byte* panel,
                   int row, float* out) {
+  if (IsFourBits(format))
+    return ReadFourBitRow(format, columns, panel, row, out);
   const auto lane = static_cast<std::size_t>(row);
   for (std::size_t k = 0; k < static_cast<std::size_t>(columns); ++k) {
     if (format == WeightFormat::kF32) {
       out[k] = reinterpret_cast<const float*>(panel)[k * kLanes + lane];
     } else if (format == WeightFormat::kBf16) {
-      out[k] = FromBf16(reinterpret_cast<const std::uint16_t*>(
+      out[k] = FloatFromBf16(reinterpret_cast<const std::uint16_t*>(
           panel)[(k / 2 * kLanes + lane) * 2 + k % 2]);
     } else {
       const int column = static_cast<int>(k);
@@ -219,6 +244,11 @@ bool PanelsAreFinite(WeightFormat format, int columns,
   if (format == WeightFormat::kF32) return AreAtMost(panels, kMostF32);
   if (format == WeightFormat::kBf16) return AreAtMost(panels, kMostBf16);
   const std::size_t panel = PanelBytes(format, columns);
+  if (IsFourBits(format)) {
+    for (std::size_t at = 0; at + panel <= panels.size(); at += panel)
+      if (!FourBitPanelIsFinite(format, columns, &panels[at])) return false;
+    return true;
+  }
   const std::size_t scales = Q8Blocks(columns) * kLanes * sizeof(std::uint16_t);
   for (std::size_t at = 0; at + panel <= panels.size(); at += panel)
     if (!AreAtMost(panels.subspan(at + Q8ScalesOffset(columns), scales),

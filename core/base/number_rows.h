@@ -35,6 +35,8 @@ enum class DType {
   kF8E5M2,
   kQ4_0,
   kQ4_1,
+  kQ5_0,
+  kQ5_1,
   kQ8_0,
   kQ4K,
   kQ5K,
@@ -50,6 +52,11 @@ std::int64_t DTypeBlock(DType dtype);
 // The bytes of a block.
 std::int64_t DTypeBytes(DType dtype);
 
+// The f32 numbers equal to the half (IEEE binary16) or bfloat16 with these bits;
+// infinities and NaNs keep sign and payload.
+float FloatFromF16(std::uint16_t bits);
+float FloatFromBf16(std::uint16_t bits);
+
 // Panels: a matrix packed in groups of 16 rows, one row a lane, so that a
 // product needs no sum across lanes and streams the matrix once. Kernels of
 // every instruction set read them as they are.
@@ -59,6 +66,7 @@ std::int64_t DTypeBytes(DType dtype);
 //   kBf16  [k / 2][16][2] bfloat16, an odd last column followed by zeros
 //   kQ8    [k / 4][16][4] bytes q + 128, filled up to whole blocks with q = 0,
 //          then [block][16] bfloat16 scales and zeros up to a multiple of 64
+//   of four bits: core/base/four_bits.h
 // Rows that fill up the last panel are zeros.
 
 inline constexpr int kPanelRows = 16;

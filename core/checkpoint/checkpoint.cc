@@ -6,6 +6,8 @@
 
 #include "absl/strings/strip.h"
 #include "core/base/check.h"
+#include "core/base/four_bits.h"
+#include "core/base/number_rows.h"
 #include "core/base/weight_format.h"
 #include "core/gguf/gguf_file.h"
 #include "core/gguf/model_text.h"
@@ -192,7 +194,10 @@ void Checkpoint::CheckPacked(Errors& errors) const {
       if (source->present()) names.push_back(QuotedName(source->tensor));
     if (names.empty()) return;
     const PackMatrix* const matrix = FindPacked(sources);
-    if (matrix != nullptr && matrix->format == format) return;
+    if (matrix != nullptr &&
+        (matrix->format == format ||
+         (format == WeightFormat::kQ4 && IsQuantised(matrix->format))))
+      return;
     errors.Add(absl::InvalidArgumentError(absl::StrCat(
         directory_, ": expected a matrix of ", absl::StrJoin(names, ", "),
         " in ", Name(format), ", found ",
@@ -307,23 +312,124 @@ absl::Status Checkpoint::ReadRows(const WeightSource& source,
   return ErrorIn(*files_.Find(source.tensor)->file, source, read);
 }
 
-absl::Status Checkpoint::ReadStacked(const MatrixSources& sources,
-                                     RowRange rows, float* out) const {
+namespace {
+
+// Calls `read` with each source that has some of these rows, counted through
+// all sources, and with those rows of it.
+absl::Status ForStacked(
+    const MatrixSources& sources, RowRange rows,
+    absl::FunctionRef<absl::Status(const WeightSource& source,
+                                   const RowRange& rows)>
+        read) {
   for (const WeightSource* source : sources) {
     if (!source->present()) continue;
     RowRange here = rows;
     here.count = std::min(rows.count, source->rows - rows.first);
     if (here.count > 0) {
-      const auto numbers = static_cast<std::size_t>(here.count) *
-                           static_cast<std::size_t>(source->columns);
-      BANYAN_RETURN_IF_ERROR(
-          ReadRows(*source, here, absl::MakeSpan(out, numbers)));
-      out += numbers;
+      BANYAN_RETURN_IF_ERROR(read(*source, here));
       rows.count -= here.count;
       rows.first += here.count;
     }
     rows.first -= source->rows;
     if (rows.count == 0) break;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Checkpoint::ReadStacked(const MatrixSources& sources,
+                                     RowRange rows, float* out) const {
+  return ForStacked(
+      sources, rows, [&](const WeightSource& source, const RowRange& here) {
+        const auto numbers = static_cast<std::size_t>(here.count) *
+                             static_cast<std::size_t>(source.columns);
+        float* const to = out;
+        out += numbers;
+        return ReadRows(source, here, absl::MakeSpan(to, numbers));
+      });
+}
+
+absl::Status Checkpoint::ReadStackedBlocks(const MatrixSources& sources,
+                                           RowRange rows,
+                                           std::byte* out) const {
+  return ForStacked(
+      sources, rows,
+      [&](const WeightSource& source, const RowRange& here) -> absl::Status {
+        BANYAN_ASSIGN_OR_RETURN(const StoredTensor tensor, Tensor(source));
+        std::byte* const to = out;
+        out += std::int64_t{here.count} * source.columns /
+               DTypeBlock(tensor.dtype) * DTypeBytes(tensor.dtype);
+        return ReadBlocks(tensor, source, here, to);
+      });
+}
+
+bool Checkpoint::StoresBlocks() const {
+  bool found = false;
+  ForEachSource(architecture_, [&](const WeightSource& source) {
+    const StoredTensor* const tensor = Find(source.tensor);
+    found = found || (tensor != nullptr && DTypeBlock(tensor->dtype) > 1);
+  });
+  return found;
+}
+
+WeightFormat Checkpoint::MatrixFormat(const MatrixSources& sources,
+                                      WeightFormat format) const {
+  if (format != WeightFormat::kQ4) return format;
+  const PackMatrix* const packed = FindPacked(sources);
+  if (packed != nullptr && pack()->format == format) return packed->format;
+  std::set<DType> types;
+  for (const WeightSource* source : sources)
+    if (const StoredTensor* const tensor = Find(source->tensor);
+        source->present() && tensor != nullptr)
+      types.insert(tensor->dtype);
+  const bool blocks = std::any_of(types.begin(), types.end(), [](DType type) {
+    return DTypeBlock(type) > 1;
+  });
+  if (!blocks) return StoresBlocks() ? WeightFormat::kQ8 : format;
+  if (types.size() > 1) return WeightFormat::kQ8;
+  return FourBitFormat(*types.begin()).value_or(WeightFormat::kQ8);
+}
+
+bool Checkpoint::KeepsBlocks(const MatrixSources& sources,
+                             WeightFormat format) const {
+  return std::all_of(
+      sources.begin(), sources.end(), [&](const WeightSource* source) {
+        if (!source->present()) return true;
+        const StoredTensor* const tensor = Find(source->tensor);
+        return tensor != nullptr && FourBitFormat(tensor->dtype) == format;
+      });
+}
+
+absl::Status Checkpoint::MakePanels(const MatrixSources& sources,
+                                    WeightFormat format, std::size_t first,
+                                    absl::Span<std::byte> to) const {
+  int rows = 0;
+  int columns = 0;
+  for (const WeightSource* source : sources) {
+    if (!source->present()) continue;
+    rows += source->rows;
+    columns = source->columns;
+  }
+  const std::size_t panel = PanelBytes(format, columns);
+  const bool as_stored = KeepsBlocks(sources, format);
+  const auto all = static_cast<std::size_t>(kPanelRows) *
+                   static_cast<std::size_t>(columns);
+  std::vector<float> numbers(all);
+  // No block takes more than a byte for a number.
+  std::vector<std::byte> blocks(as_stored ? all : 0);
+  int row = static_cast<int>(first) * kPanelRows;
+  for (; !to.empty(); to.remove_prefix(panel), row += kPanelRows) {
+    const RowRange range = {row, std::min(kPanelRows, rows - row), format};
+    if (as_stored) {
+      std::fill(blocks.begin(), blocks.end(), std::byte{0});
+      BANYAN_RETURN_IF_ERROR(ReadStackedBlocks(sources, range, blocks.data()));
+      PackBlocks(format, columns, blocks.data(), to.data());
+      if (PanelsAreFinite(format, columns, to.first(panel))) continue;
+    }
+    std::fill(numbers.begin(), numbers.end(), 0.0F);
+    BANYAN_RETURN_IF_ERROR(ReadStacked(sources, range, numbers.data()));
+    if (!as_stored) PackPanel(format, columns, numbers.data(), to.data());
   }
   return absl::OkStatus();
 }

@@ -91,6 +91,18 @@ class Checkpoint {
   absl::Status ReadStacked(const MatrixSources& sources, RowRange rows,
                            float* out) const;
 
+  // The format that the matrix of these sources is kept in where the model's is
+  // `format`: the same but for kQ4 (core/base/weight_format.h). A matrix of
+  // numbers in a file that has blocks is kept in kQ8.
+  WeightFormat MatrixFormat(const MatrixSources& sources,
+                            WeightFormat format) const;
+  // Whether that matrix is stored in blocks that `format` keeps as they are.
+  bool KeepsBlocks(const MatrixSources& sources, WeightFormat format) const;
+  // Writes the matrix's panels from `first` on, as many as fill `to`, in a
+  // format of MatrixFormat(). Fails as ReadRows.
+  absl::Status MakePanels(const MatrixSources& sources, WeightFormat format,
+                          std::size_t first, absl::Span<std::byte> to) const;
+
   // Of a packed model its header, null for another.
   const PackHeader* pack() const {
     const PackedData* const packed = files_.packed();
@@ -119,6 +131,10 @@ class Checkpoint {
   void CheckWeights(Errors& errors) const;
   void CheckPacked(Errors& errors) const;
   absl::Status CheckUnread();
+
+  bool StoresBlocks() const;
+  absl::Status ReadStackedBlocks(const MatrixSources& sources, RowRange rows,
+                                 std::byte* out) const;
 
   std::string directory_;
   CheckpointFiles files_;

@@ -27,6 +27,12 @@ float Half(const std::uint8_t* at) {
 int Low(std::uint8_t byte) { return byte & 0xf; }
 int High(std::uint8_t byte) { return byte >> 4; }
 
+// Number `i` of a block, by its fifth bit and its half of a byte.
+int Five(const std::uint8_t* fifth, const std::uint8_t* halves, int i) {
+  const int half = i < kSmall / 2 ? Low(halves[i]) : High(halves[i - kSmall / 2]);
+  return half | (fifth[i / 8] >> (i % 8) & 1) << 4;
+}
+
 // Scale, then sixteen bytes: the low halves are the first sixteen numbers.
 void Q4_0(const std::uint8_t* in, float* out) {
   const float scale = Half(in);
@@ -44,6 +50,21 @@ void Q4_1(const std::uint8_t* in, float* out) {
     out[i] = scale * static_cast<float>(Low(in[4 + i])) + least;
     out[i + kSmall / 2] = scale * static_cast<float>(High(in[4 + i])) + least;
   }
+}
+
+// Scale, the fifth bits of all numbers, then as Q4_0.
+void Q5_0(const std::uint8_t* in, float* out) {
+  const float scale = Half(in);
+  for (int i = 0; i < kSmall; ++i)
+    out[i] = scale * static_cast<float>(Five(in + 2, in + 6, i) - 16);
+}
+
+// Scale, least number, the fifth bits, then as Q4_1.
+void Q5_1(const std::uint8_t* in, float* out) {
+  const float scale = Half(in);
+  const float least = Half(in + 2);
+  for (int i = 0; i < kSmall; ++i)
+    out[i] = scale * static_cast<float>(Five(in + 4, in + 8, i)) + least;
 }
 
 // Scale, then a signed byte a number.
@@ -123,6 +144,10 @@ void OneBlock(DType dtype, const std::uint8_t* in, float* out) {
       return Q4_0(in, out);
     case DType::kQ4_1:
       return Q4_1(in, out);
+    case DType::kQ5_0:
+      return Q5_0(in, out);
+    case DType::kQ5_1:
+      return Q5_1(in, out);
     case DType::kQ8_0:
       return Q8_0(in, out);
     case DType::kQ4K:
@@ -224,17 +249,23 @@ bool ReadTransposed(const StoredTensor& tensor, const WeightSource& source,
   return finite;
 }
 
+// The bytes of a stored row, and where row `row` of `source` begins.
+std::size_t RowBytes(const StoredTensor& tensor, const WeightSource& source) {
+  return static_cast<std::size_t>(source.columns / DTypeBlock(tensor.dtype) *
+                                  DTypeBytes(tensor.dtype));
+}
+const std::byte* RowAt(const StoredTensor& tensor, const WeightSource& source,
+                       int row) {
+  return tensor.data.data() + (static_cast<std::size_t>(source.first_row) +
+                               static_cast<std::size_t>(row)) *
+                                  RowBytes(tensor, source);
+}
+
 // Rows that lie one after another.
 bool ReadTogether(const StoredTensor& tensor, const WeightSource& source,
                   const RowRange& range, float* out) {
   const auto columns = static_cast<std::size_t>(source.columns);
-  const std::size_t before = (static_cast<std::size_t>(source.first_row) +
-                              static_cast<std::size_t>(range.first)) *
-                             columns;
-  const std::byte* from =
-      tensor.data.data() +
-      before / static_cast<std::size_t>(DTypeBlock(tensor.dtype)) *
-          static_cast<std::size_t>(DTypeBytes(tensor.dtype));
+  const std::byte* from = RowAt(tensor, source, range.first);
   return ToFloats(tensor.dtype, from,
                   static_cast<std::size_t>(range.count) * columns, range.format,
                   out);
@@ -311,24 +342,6 @@ absl::Status ReadPacked(const StoredTensor& tensor, const WeightSource& source,
 
 }  // namespace
 
-float FloatFromF16(std::uint16_t bits) {
-  const std::uint32_t sign = std::uint32_t{bits & 0x8000u} << 16;
-  const std::uint32_t exponent = bits >> 10 & 0x1fu;
-  const std::uint32_t fraction = bits & 0x3ffu;
-  if (exponent == 0) {  // fraction * 2^-24, which f32 has a normal number for
-    const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
-    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | sign);
-  }
-  // The biases of the exponents are 15 and 127; 31 stands for what is not
-  // finite, as 255 does.
-  const std::uint32_t wide = exponent == 31 ? 255 : exponent + 112;
-  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
-}
-
-float FloatFromBf16(std::uint16_t bits) {
-  return std::bit_cast<float>(std::uint32_t{bits} << 16);
-}
-
 absl::Status CheckStored(const StoredTensor& tensor,
                          const WeightSource& source) {
   if (tensor.shape != source.stored_shape)
@@ -363,6 +376,18 @@ absl::Status ReadRows(const StoredTensor& tensor, const WeightSource& source,
                           : ReadTogether(tensor, source, rows, out);
   BANYAN_RETURN_IF_ERROR(tensor.CheckWhole());
   return finite ? absl::OkStatus() : NotFinite(source, rows, out, &tensor);
+}
+
+absl::Status ReadBlocks(const StoredTensor& tensor, const WeightSource& source,
+                        const RowRange& rows, std::byte* out) {
+  const std::size_t bytes = RowBytes(tensor, source);
+  for (int i = 0; i < rows.count; ++i) {
+    int row = rows.first + i;
+    if (tensor.paired_rows > 0) row = PairedRow(row, tensor.paired_rows);
+    std::memcpy(out + static_cast<std::size_t>(i) * bytes,
+                RowAt(tensor, source, row), bytes);
+  }
+  return tensor.CheckWhole();
 }
 
 }  // namespace banyan

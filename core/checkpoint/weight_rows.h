@@ -6,7 +6,6 @@
 #define BANYAN_CORE_CHECKPOINT_WEIGHT_ROWS_H_
 
 #include <cstddef>
-#include <cstdint>
 
 #include "absl/status/status.h"
 #include "core/base/number_rows.h"
@@ -24,11 +23,6 @@ namespace banyan {
 // whether all are finite. Requires a type of blocks.
 bool FloatsFromBlocks(DType dtype, const std::byte* from, std::size_t count,
                       float* out);
-
-// The f32 number equal to the F16 or BF16 number with these bits; infinities
-// and NaNs keep sign and payload.
-float FloatFromF16(std::uint16_t bits);
-float FloatFromBf16(std::uint16_t bits);
 
 // That `tensor` is what `source` describes: its shape, and a type of weights:
 // F32, F16, BF16, or blocks in whose rows it is read. InvalidArgument
@@ -51,6 +45,11 @@ struct RowRange {
 // if the file was cut or damaged.
 absl::Status ReadRows(const StoredTensor& tensor, const WeightSource& source,
                       const RowRange& rows, float* out);
+
+// Writes the blocks of these rows, as they are stored, to `out`. Requires a
+// tensor of blocks. DataLoss if the file was cut.
+absl::Status ReadBlocks(const StoredTensor& tensor, const WeightSource& source,
+                        const RowRange& rows, std::byte* out);
 
 }  // namespace banyan
 

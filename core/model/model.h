@@ -182,9 +182,16 @@ struct ScoreRequest {
   DoneRows done = {};
 };
 
+// A matrix of a model, "layers.2.down", and how it is kept in memory.
+struct KeptMatrix {
+  std::string name;
+  WeightFormat format = WeightFormat::kF32;
+};
+
 // What a model is made of and where it runs, for reports and records.
 struct ModelFacts {
-  WeightFormat format = WeightFormat::kF32;  // of its matrices
+  WeightFormat format = WeightFormat::kF32;  // that it was asked for
+  std::vector<KeptMatrix> matrices;          // in the order of a pass
   std::string source_format;                 // Architecture::source_format
   std::size_t streamed_bytes = 0;            // of weights, that a pass reads
   std::size_t disk_bytes = 0;                // of them, from a file on disk

@@ -7,6 +7,8 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/number_rows.h"
 #include "core/base/weight_format.h"
@@ -38,8 +40,19 @@ inline std::size_t PackedBytes(WeightFormat format, int rows, int columns) {
       return 2 * numbers;
     case WeightFormat::kQ8:
       return numbers + 2 * numbers / kQ8Block;  // and a scale a block
+    case WeightFormat::kQ4:
+    case WeightFormat::kQ4Super:
+      return numbers / 2 + 2 * numbers / kQ8Block;
+    case WeightFormat::kQ4Min:
+      return numbers / 2 + 4 * numbers / kQ8Block;
   }
   return 0;
+}
+
+// What is said where `who` keeps no weights of four bits.
+inline absl::Status NoFourBits(absl::string_view who) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      who, " keeps no weights of four bits; expected --weights q8, bf16 or f32"));
 }
 
 // Rows of a matrix whose numbers are wanted together by what follows a product
@@ -75,7 +88,8 @@ inline constexpr float kQ8Least = 0x1p-120F;
 // where `add`. Writes the y.columns == weight.rows() numbers of each row and no
 // more. y does not overlap x.
 //
-// With kQ8 each row of x is quantised in blocks of 32 first: with m the largest
+// With kQ8, and with weights of four bits, each row of x is quantised in blocks
+// of 32 first: with m the largest
 // magnitude of a block, x = (m / 127) * q where q is x * (127 / m), in 32-bit
 // floats, rounded to the nearest, ties to even (all 0 if m is below kQ8Least).
 // If m is not finite, the whole row of y is NaN.

@@ -94,11 +94,16 @@ absl::StatusOr<std::int64_t> Whole(const JsonAt& at, std::int64_t least,
   return number;
 }
 
-absl::StatusOr<WeightFormat> FormatAt(const JsonAt& at) {
+// Of a model, or of a matrix, which may be in blocks as a file had them.
+absl::StatusOr<WeightFormat> FormatAt(const JsonAt& at, bool of_matrix) {
   BANYAN_ASSIGN_OR_RETURN(const std::string name, at.String());
   const std::optional<WeightFormat> format = FindFormat(name);
-  if (!format.has_value()) return at.Expected("f32, bf16 or q8");
-  return *format;
+  if (format.has_value()) return *format;
+  if (of_matrix)
+    for (const WeightFormat blocks :
+         {WeightFormat::kQ4Min, WeightFormat::kQ4Super})
+      if (name == Name(blocks)) return blocks;
+  return at.Expected("f32, bf16, q8 or q4");
 }
 
 absl::StatusOr<std::vector<std::uint32_t>> ChecksumsAt(const JsonAt& at,
@@ -120,7 +125,7 @@ absl::StatusOr<std::vector<std::uint32_t>> ChecksumsAt(const JsonAt& at,
 
 absl::StatusOr<PackMatrix> MatrixAt(const JsonAt& at, std::int64_t data_bytes) {
   PackMatrix matrix;
-  BANYAN_ASSIGN_OR_RETURN(matrix.format, FormatAt(at.At("format")));
+  BANYAN_ASSIGN_OR_RETURN(matrix.format, FormatAt(at.At("format"), true));
   BANYAN_ASSIGN_OR_RETURN(const std::int64_t rows,
                           Whole(at.At("rows"), 1, kMostRows));
   BANYAN_ASSIGN_OR_RETURN(const std::int64_t columns,
@@ -224,7 +229,7 @@ absl::StatusOr<PackHeader> ReadHeader(absl::string_view text,
                           JsonTree::Parse(text, file_name));
   const JsonAt root = tree.root();
   PackHeader header;
-  BANYAN_ASSIGN_OR_RETURN(header.format, FormatAt(root.At("format")));
+  BANYAN_ASSIGN_OR_RETURN(header.format, FormatAt(root.At("format"), false));
   BANYAN_ASSIGN_OR_RETURN(header.source, root.At("source").String());
   BANYAN_ASSIGN_OR_RETURN(header.source_format,
                           root.At("source_format").String());

@@ -319,6 +319,7 @@ ModelFacts Transformer::facts() const {
   const Backend& backend = network_->backend();
   return {
       .format = network_->options().format,
+      .matrices = weights.kept(),
       .source_format = network_->architecture().source_format,
       .streamed_bytes =
           weights.layer_bytes() + (head == nullptr ? 0 : head->bytes()),

@@ -33,20 +33,21 @@ class Loader {
   absl::Status Read(const MatrixSources& sources, WeightFormat format,
                     std::unique_ptr<Weight>& out, const Stretches& part = {},
                     RowPairs pairs = {}) const {
+    format = checkpoint_.MatrixFormat(sources, format);
     const PackMatrix* const packed = checkpoint_.FindPacked(sources);
     if (packed != nullptr && packed->format == format && !part.empty()) {
-      if (format == WeightFormat::kQ8)
+      if (IsQuantised(format))
         return absl::InvalidArgumentError(absl::StrCat(
-            checkpoint_.directory(),
-            ": several ranks read no packed q8 weights; expected the model "
-            "that it was packed from"));
+            checkpoint_.directory(), ": several ranks read no packed ",
+            Name(format),
+            " weights; expected the model that it was packed from"));
     } else if (packed != nullptr && packed->format == format) {
       if (stream_ != nullptr && stream_->Streams(*packed))
         return Stream(*packed, out);
       const absl::Status adopted = Adopt(*packed, out);
       // A device of another packing reads the rows, which are the same numbers
-      // in all formats but q8.
-      if (!absl::IsUnimplemented(adopted) || format == WeightFormat::kQ8)
+      // in all formats that do not quantise.
+      if (!absl::IsUnimplemented(adopted) || IsQuantised(format))
         return adopted;
     }
     int rows = 0;
@@ -57,7 +58,21 @@ class Loader {
       if (first == nullptr) first = source;
     }
     if (first == nullptr) return absl::OkStatus();
-    if (!part.empty()) rows = CountOf(part);
+    if (IsFourBits(format) && checkpoint_.KeepsBlocks(sources, format)) {
+      if (!part.empty())
+        return NoFourBits(
+            absl::StrCat(checkpoint_.directory(), ": a model of several ranks"));
+      const auto panels = [&](std::size_t from, absl::Span<std::byte> to) {
+        return checkpoint_.MakePanels(sources, format, from, to);
+      };
+      auto adopted = backend_.Adopt(format, rows, first->columns, panels);
+      if (absl::IsUnimplemented(adopted.status()))
+        return NoFourBits(backend_.description());
+      BANYAN_ASSIGN_OR_RETURN(out, std::move(adopted));
+      rows = 0;
+    } else if (!part.empty()) {
+      rows = CountOf(part);
+    }
     if (rows > 0) {
       BANYAN_ASSIGN_OR_RETURN(
           out, backend_.PackPaired(format, rows, first->columns, pairs,
@@ -232,6 +247,25 @@ std::vector<const Weight*> TransformerWeights::matrices() const {
   return matrices;
 }
 
+std::vector<KeptMatrix> TransformerWeights::kept() const {
+  std::vector<KeptMatrix> kept;
+  const auto add = [&](absl::string_view name, const auto& weight) {
+    if (weight != nullptr)
+      kept.push_back({std::string(name), weight->format()});
+  };
+  add("embedding", embedding);
+  add("fuse", fuse);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const std::string layer = absl::StrCat("layers.", i, ".");
+    add(layer + "query_key_value", layers[i]->query_key_value);
+    add(layer + "output", layers[i]->output);
+    add(layer + "gate_up", layers[i]->gate_up);
+    add(layer + "down", layers[i]->down);
+  }
+  add("head", own_head);
+  return kept;
+}
+
 double TransformerWeights::layer_numbers() const {
   double numbers = 0;
   for (const Weight* weight : matrices())
@@ -288,7 +322,9 @@ absl::StatusOr<std::shared_ptr<const Weight>> RowsOf(
   };
   BANYAN_ASSIGN_OR_RETURN(
       std::unique_ptr<Weight> packed,
-      backend.Pack(matrix.format(), static_cast<int>(rows.size()),
+      backend.Pack(IsFourBits(matrix.format()) ? WeightFormat::kQ8
+                                               : matrix.format(),
+                   static_cast<int>(rows.size()),
                    matrix.columns(), source));
   return std::shared_ptr<const Weight>(std::move(packed));
 }

@@ -10,6 +10,7 @@
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/device/buffer.h"
+#include "core/model/model.h"
 #include "core/ops/backend.h"
 #include "core/ops/op_args.h"
 #include "core/ops/weight.h"
@@ -62,6 +63,8 @@ struct TransformerWeights {
   BorrowedWeights Lend() const {
     return {embedding, own_head ? own_head : embedding};
   }
+  // All matrices, and how each is kept.
+  std::vector<KeptMatrix> kept() const;
   // The matrices a pass reads but for the head, their numbers and their bytes.
   std::vector<const Weight*> matrices() const;
   double layer_numbers() const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,6 +36,7 @@ struct Measured {
   std::string device;
   std::string backend;
   std::string weights;
+  std::vector<KeptMatrix> matrices = {};
   records::Machine machine;     // before the first pass
   PassWork token;               // of one token
   std::size_t cache_bytes = 0;  // of a token in the KV cache
@@ -123,6 +125,13 @@ JsonValue Known(double limit) {
   return limit > 0 ? JsonValue(limit) : JsonValue();
 }
 
+JsonValue MatricesToJson(const std::vector<KeptMatrix>& matrices) {
+  JsonValue rows = JsonValue::List();
+  for (const KeptMatrix& matrix : matrices)
+    rows.Add({{"name", matrix.name}, {"format", Name(matrix.format)}});
+  return rows;
+}
+
 JsonValue GathersToJson(const Measured& measured) {
   JsonValue rows = JsonValue::List();
   for (const GatherTiming& timing : measured.gathers)
@@ -165,6 +174,7 @@ JsonValue ToJson(const MeasureOptions& options, const Measured& measured) {
   return {{"model", options.model.spec.directory},
           {"grown_from", NullIfEmpty(measured.grown_from)},
           {"weights", measured.weights},
+          {"matrices", MatricesToJson(measured.matrices)},
           {"device", measured.device},
           {"load", measured.machine.load()},
           {"cores", measured.machine.cores()},
@@ -213,12 +223,23 @@ void PrintDisturbance(const Measured& measured) {
                  "since some passes\nexceed them\n\n";
 }
 
+// "q4_k of 95 matrices, q8 of 26": where there are several formats.
+std::string FormatsText(const std::vector<KeptMatrix>& matrices) {
+  std::map<WeightFormat, int> counts;
+  for (const KeptMatrix& matrix : matrices) ++counts[matrix.format];
+  if (counts.size() < 2) return "";
+  std::vector<std::string> texts;
+  for (const auto& [format, count] : counts)
+    texts.push_back(absl::StrCat(Name(format), " of ", count));
+  return absl::StrCat(" (", absl::StrJoin(texts, ", "), " matrices)");
+}
+
 void PrintHead(const MeasureOptions& options, const Measured& measured) {
   PrintDisturbance(measured);
   std::cout << absl::StreamFormat(
-      "%s%s, %s, %s\n%.1f MB of weights and %.3g operations a token%s; ",
+      "%s%s, %s%s, %s\n%.1f MB of weights and %.3g operations a token%s; ",
       options.model.spec.directory, measured.grown_note, measured.weights,
-      measured.backend, measured.token.bytes / 1e6, measured.token.operations,
+      FormatsText(measured.matrices), measured.backend, measured.token.bytes / 1e6, measured.token.operations,
       measured.ranks > 1 ? " on rank 0" : "");
   const TimedPass gauge = MedianGauge(measured);
   if (gauge.bandwidth > 0)
@@ -361,6 +382,7 @@ absl::Status MeasurePasses(const MeasureOptions& options) {
       .device = facts.device,
       .backend = facts.backend,
       .weights = std::string(Name(facts.format)),
+      .matrices = facts.matrices,
       .machine = DescribeMachine(shelf.backend(), ranks.model.get()),
       .token = {.bytes = static_cast<double>(facts.streamed_bytes),
                 .disk_bytes = static_cast<double>(facts.disk_bytes),

@@ -91,10 +91,10 @@ void AddPackCommand(CommandLine& line) {
       .Required();
   command
       .Option("--weights", &options->weights,
-              "The format of the weights: auto (bf16 if every matrix is stored "
-              "so, else f32), f32, bf16 or q8.")
+              "The format of the weights: auto (what fits the model's files), "
+              "f32, bf16, q8 or q4.")
       .ShowDefault()
-      .OneOf({"auto", "f32", "bf16", "q8"});
+      .OneOf({"auto", "f32", "bf16", "q8", "q4"});
   command
       .Option("--out", &options->out,
               "The file to write; its name ends in .pack.")

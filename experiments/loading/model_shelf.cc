@@ -8,6 +8,7 @@
 
 #include "absl/strings/escaping.h"
 #include "core/base/clock.h"
+#include "core/base/four_bits.h"
 #include "core/base/messages.h"
 #include "core/base/number_rows.h"
 #include "core/checkpoint/architecture.h"
@@ -26,11 +27,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The format for weights stored as these are: q8 if some are in blocks, bf16 if
-// every matrix is BF16, and else f32.
+// The format for weights stored as these are: q4 if some are in blocks of four
+// bits, q8 if some are in other blocks, bf16 if every matrix is BF16, and else
+// f32.
 absl::StatusOr<WeightFormat> FormatOfStored(const Checkpoint& checkpoint) {
   bool all_bf16 = true;
   bool has_blocks = false;
+  bool four_bits = false;
   absl::Status status;
   ForEachSource(checkpoint.architecture(), [&](const WeightSource& source) {
     if (source.columns == 1) return;  // vectors stay 32-bit anyway
@@ -39,8 +42,10 @@ absl::StatusOr<WeightFormat> FormatOfStored(const Checkpoint& checkpoint) {
     if (!tensor.ok()) return;
     all_bf16 &= tensor->dtype == DType::kBf16;
     has_blocks |= DTypeBlock(tensor->dtype) > 1;
+    four_bits |= FourBitFormat(tensor->dtype).has_value();
   });
   BANYAN_RETURN_IF_ERROR(status);
+  if (four_bits) return WeightFormat::kQ4;
   if (has_blocks) return WeightFormat::kQ8;
   return all_bf16 ? WeightFormat::kBf16 : WeightFormat::kF32;
 }
@@ -169,7 +174,8 @@ absl::Status CheckRoom(const Checkpoint& checkpoint, WeightFormat format,
         &message,
         "; with enough memory a token would take %.3g ms or more here",
         1e3 * static_cast<double>(bytes) / *bandwidth);
-  for (const WeightFormat other : {WeightFormat::kBf16, WeightFormat::kQ8})
+  for (const WeightFormat other :
+       {WeightFormat::kBf16, WeightFormat::kQ8, WeightFormat::kQ4})
     if (const std::uint64_t less = bytes_in(other); less <= free)
       absl::StrAppend(&message, "; --weights ", Name(other), " takes ",
                       Gigabytes(less));

@@ -112,7 +112,8 @@ class PackPlan {
     end_ = PackAligned(end_);
   }
 
-  void AddMatrix(const MatrixSources& sources, WeightFormat format) {
+  void AddMatrix(const MatrixSources& sources, WeightFormat of_model) {
+    const WeightFormat format = checkpoint_.MatrixFormat(sources, of_model);
     PackMatrix matrix = {.format = format, .offset = end_};
     for (const WeightSource* source : sources) {
       if (!source->present()) continue;
@@ -273,7 +274,8 @@ class Packer {
       } else {
         packed_again_ += checksum != 0 ? 1 : 0;
         BANYAN_RETURN_IF_ERROR(
-            PackExtent(matrix, plan_.sources(number), extent, bytes));
+            checkpoint_.MakePanels(plan_.sources(number), matrix.format,
+                                   extent * matrix.panels, bytes));
         BANYAN_RETURN_IF_ERROR(file_.Write(at, bytes));
         checksum = Crc32(bytes);
         BANYAN_RETURN_IF_ERROR(SyncSometimes(bytes.size()));
@@ -290,23 +292,6 @@ class Packer {
   absl::Status FillUp(std::uint64_t end) {
     static constexpr std::byte kZeros[kPackAlignment] = {};
     return file_.Write(end, {kZeros, PackAligned(end) - end});
-  }
-
-  absl::Status PackExtent(const PackMatrix& matrix,
-                          const MatrixSources& sources, std::size_t extent,
-                          absl::Span<std::byte> to) {
-    const std::size_t panel = PanelBytes(matrix.format, matrix.columns);
-    numbers_.resize(static_cast<std::size_t>(kPanelRows) *
-                    static_cast<std::size_t>(matrix.columns));
-    int row = static_cast<int>(extent * matrix.panels) * kPanelRows;
-    for (; !to.empty(); to.remove_prefix(panel), row += kPanelRows) {
-      const int count = std::min(kPanelRows, matrix.rows - row);
-      std::fill(numbers_.begin(), numbers_.end(), 0.0F);
-      BANYAN_RETURN_IF_ERROR(checkpoint_.ReadStacked(
-          sources, {row, count, matrix.format}, numbers_.data()));
-      PackPanel(matrix.format, matrix.columns, numbers_.data(), to.data());
-    }
-    return absl::OkStatus();
   }
 
   absl::Status SyncSometimes(std::size_t bytes) {
@@ -342,7 +327,6 @@ class Packer {
   std::int64_t resumed_ = 0;
   int packed_again_ = 0;
   std::vector<std::byte> bytes_;
-  std::vector<float> numbers_;
 };
 
 }  // namespace

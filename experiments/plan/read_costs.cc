@@ -43,7 +43,7 @@ void TakeSetting(ParamsReader& in, bool has_temperature, CostSetting& setting) {
   in.Optional("target", setting.target);
   if (in.Optional("weights", setting.weights))
     in.Ensure(FindFormat(setting.weights).has_value(), "weights",
-              "must be f32, bf16 or q8");
+              "must be f32, bf16, q8 or q4");
   in.Optional("memory", setting.memory);
   in.Optional("batch", setting.batch);
   in.Ensure(setting.batch >= 1, "batch", "must be at least 1");

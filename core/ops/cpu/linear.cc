@@ -7,6 +7,8 @@
 // it is that of tiles-inl.h. Then come the bias and what was in y. With kQ8 a
 // block's products are summed exactly, and one fused multiply-add per block
 // takes (that sum as float, times m / 127, weight.h) times the weight's scale.
+// Weights of four bits do the same; where they have a least value, another one
+// takes (the sum of the block's activations as float, times m / 127) times it.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -34,6 +36,7 @@
 #include "core/ops/cpu/linear_tiles-inl.h"
 #include "core/ops/cpu/simd-inl.h"
 #include "core/ops/cpu/tile-inl.h"
+#include "core/ops/cpu/tile_q4-inl.h"
 #include "core/ops/cpu/tile_q8-inl.h"
 #include "core/ops/cpu/tiles-inl.h"
 #include "hwy/highway.h"
@@ -43,7 +46,7 @@
 namespace banyan {
 namespace {
 
-// Activations as LinearArgs says for kQ8, all rows one after the other.
+// Activations as LinearArgs says for quantised weights, all rows one after the other.
 struct QuantRows {
   std::int8_t* quants;        // [row][block][32]
   float* scales;              // [row][block]
@@ -57,7 +60,7 @@ struct Job {
   int rows;
   const HostWeight* weight;
   PanelRun run;       // of the weight, in memory
-  QuantRows quants;   // of kQ8
+  QuantRows quants;   // of quantised weights
   TileMaker tiles;    // of kBf16
   SplitRows split;    // of kBf16, with tiles
   const float* bias;  // or null
@@ -198,6 +201,11 @@ void RunPanels(const Job& job, int first_panel, int panels, int first_row,
                          .sums_stride = kSumsStride,
                          .resume = false,
                          .follows = follows};
+  const QuantRows& x = job.quants;
+  const Q8Rows quants =
+      Q8Rows{x.quants, x.scales, x.corrections, x.blocks}.From(row);
+  const Q4Panels four = {reinterpret_cast<const std::uint8_t*>(at),
+                         weight.panel_bytes(), weight.scales_offset()};
   switch (weight.format()) {
     case WeightFormat::kF32:
       RunTiles(FloatWeights{reinterpret_cast<const float*>(at), kLane,
@@ -219,13 +227,20 @@ void RunPanels(const Job& job, int first_panel, int panels, int first_row,
       break;
     }
     case WeightFormat::kQ8: {
-      const QuantRows& x = job.quants;
-      RunQ8Tiles({reinterpret_cast<const std::uint8_t*>(at),
-                  weight.panel_bytes(), weight.scales_offset()},
-                 rows, panels,
-                 Q8Rows{x.quants, x.scales, x.corrections, x.blocks}.From(row),
-                 sums, kSumsStride);
+      const Q8Weights q8 = {reinterpret_cast<const std::uint8_t*>(at),
+                            weight.panel_bytes(), weight.scales_offset()};
+      RunQ8Tiles(q8, rows, panels, quants, sums, kSumsStride);
+      break;
     }
+    case WeightFormat::kQ4:
+      RunQ8Tiles(Q4Weights{four}, rows, panels, quants, sums, kSumsStride);
+      break;
+    case WeightFormat::kQ4Min:
+      RunQ8Tiles(Q4MinWeights{{four}}, rows, panels, quants, sums, kSumsStride);
+      break;
+    case WeightFormat::kQ4Super:
+      RunQ8Tiles(Q4SuperWeights{{four}}, rows, panels, quants, sums,
+                 kSumsStride);
   }
 }
 

@@ -1,5 +1,6 @@
-// The tile of 8-bit weights: whole-number sums of one block, exact whatever the
-// instruction, then one fused multiply-add a block.
+// The tile of weights of eight bits, and of four (tile_q4-inl.h): whole-number
+// sums of one block, exact whatever the instruction, then a fused multiply-add
+// or two a block.
 #if defined(BANYAN_CORE_OPS_CPU_TILE_Q8_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef BANYAN_CORE_OPS_CPU_TILE_Q8_INL_H_
 #undef BANYAN_CORE_OPS_CPU_TILE_Q8_INL_H_
@@ -39,12 +40,6 @@ struct Q8Rows {
   const float* scales;              // [row][block]
   const std::int32_t* corrections;  // [row][block]: -128 * sum of the quants
   std::size_t blocks;
-};
-
-struct Q8Weights {
-  const std::uint8_t* at;
-  std::size_t panel;          // bytes
-  std::size_t scales_offset;  // bytes
 };
 
 // Whole-number sums of 16 rows of the weight with one row of activations. The
@@ -135,27 +130,66 @@ HWY_INLINE void ToFloats(const Q8Sum* sum, Float* out) {
 #endif
 }
 
-// Sixteen scales of a weight.
-HWY_INLINE void LoadScales(const std::uint16_t* from, Float* out) {
-#pragma GCC unroll 16
-  for (int part = 0; part < kParts; ++part) {
-    const auto words = hn::PromoteTo(
-        WordTag(), hn::LoadU(hn::Rebind<std::uint16_t, WordTag>(),
-                             from + static_cast<std::size_t>(part) * kWidth));
-    out[part] = hn::BitCast(FloatTag(), hn::ShiftLeft<16>(words));
-  }
-}
+// Sixteen numbers, kParts vectors, and adding one block's sums to those of a
+// row and panel: (sum as float, times the scale of the activations) times the
+// weight's scale.
+struct Lanes {
+  Float at[kParts];
+};
 
-// Adds one block to the sums of one row and panel.
-HWY_INLINE void AddBlock(const Q8Sum* ints, float x_scale, const Float* scales,
-                         Float* sums) {
+HWY_INLINE void AddScaled(const Q8Sum* ints, float x_scale, const Lanes& scales,
+                          Float* sums) {
   Float whole[kParts];
   ToFloats(ints, whole);
   const Float scale = hn::Set(FloatTag(), x_scale);
 #pragma GCC unroll 16
   for (int part = 0; part < kParts; ++part)
-    sums[part] = Fma(hn::Mul(whole[part], scale), scales[part], sums[part]);
+    sums[part] =
+        Fma(hn::Mul(whole[part], scale), scales.at[part], sums[part]);
 }
+
+// A kind of weights, of which panels stand one after the other: how a load of
+// its bytes is multiplied with steps of four columns, and what a block's sum is
+// then worth.
+struct Q8Weights {
+  static constexpr std::size_t kBlockBytes = kLane * kQ8Block;
+  static constexpr int kPerLoad = 1;  // steps
+  using Bytes = Q8Bytes;
+  using Scales = Lanes;
+
+  HWY_INLINE static void Load(const std::uint8_t* at, Bytes* bytes) {
+    bytes[0] = LoadQ8(at);
+  }
+  HWY_INLINE static Q8Sum Start(std::int32_t correction) {
+    return StartQ8(correction);
+  }
+  HWY_INLINE static Q8Sum Add(Q8Sum sum, Bytes w, std::int32_t x) {
+    return AddQ8(sum, w, x);
+  }
+  HWY_INLINE Scales LoadScales(std::size_t of_panel, std::size_t block) const {
+    const auto* from = reinterpret_cast<const std::uint16_t*>(
+                           at + of_panel * panel + scales_offset) +
+                       block * kLane;
+    Scales scales;
+#pragma GCC unroll 16
+    for (int part = 0; part < kParts; ++part) {
+      const auto words = hn::PromoteTo(
+          WordTag(), hn::LoadU(hn::Rebind<std::uint16_t, WordTag>(),
+                               from + static_cast<std::size_t>(part) * kWidth));
+      scales.at[part] = hn::BitCast(FloatTag(), hn::ShiftLeft<16>(words));
+    }
+    return scales;
+  }
+  HWY_INLINE static void AddBlock(const Q8Sum* ints, float x_scale,
+                                  std::int32_t /*correction*/,
+                                  const Scales& scales, Float* sums) {
+    AddScaled(ints, x_scale, scales, sums);
+  }
+
+  const std::uint8_t* at;
+  std::size_t panel;          // bytes
+  std::size_t scales_offset;  // bytes
+};
 
 // Four neighbours of a row of activations.
 HWY_INLINE std::int32_t Four(const Q8Rows& x, std::size_t row,
@@ -168,8 +202,9 @@ HWY_INLINE std::int32_t Four(const Q8Rows& x, std::size_t row,
 
 // Panels and rows, and where their sums go: row r, panel p at
 // sums + r * sums_stride + p * 16.
+template <class Weights>
 struct Q8TileArgs {
-  Q8Weights weights;
+  Weights weights;
   Q8Rows x;
   float* sums;
   std::size_t sums_stride;
@@ -181,12 +216,14 @@ inline constexpr int kQ8Unroll = kKeepQ8Sums ? 8 : 1;  // steps of a block
 
 // Adds blocks [first, end) to the sums of `kRows` rows from row `first_row` on
 // and `kPanels` panels.
-template <int kRows, int kPanels>
-HWY_INLINE void AddQ8Blocks(const Q8TileArgs& args, std::size_t first_row,
-                            std::size_t first, std::size_t end) {
-  constexpr std::size_t kStep = kLane * 4;  // bytes of four k
+template <int kRows, int kPanels, class Weights>
+HWY_INLINE void AddQ8Blocks(const Q8TileArgs<Weights>& args,
+                            std::size_t first_row, std::size_t first,
+                            std::size_t end) {
+  constexpr std::size_t kLoad = kLane * 4;  // bytes
+  constexpr int kPerLoad = Weights::kPerLoad;
   // Copies, which no store of a sum can change.
-  const Q8Weights w = args.weights;
+  const Weights w = args.weights;
   const Q8Rows x = args.x.From(first_row);
   const std::size_t sums_stride = args.sums_stride;
   float* const at_sums = args.sums + first_row * sums_stride;
@@ -210,40 +247,44 @@ HWY_INLINE void AddQ8Blocks(const Q8TileArgs& args, std::size_t first_row,
     for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 8
       for (int v = 0; v < kPanels * kQ8Parts; ++v)
-        ints[r][v] = StartQ8(
+        ints[r][v] = Weights::Start(
             x.corrections[static_cast<std::size_t>(r) * x.blocks + block]);
-    const std::uint8_t* at = w.at + block * kLane * kQ8Block;
+    const std::uint8_t* at = w.at + block * Weights::kBlockBytes;
 #pragma GCC unroll kQ8Unroll
-    for (std::size_t step = 0; step < kQ8Block / 4; ++step) {
+    for (std::size_t step = 0; step < Weights::kBlockBytes / kLoad; ++step) {
 #pragma GCC unroll 4
       for (int p = 0; p < kPanels; ++p)
 #pragma GCC unroll 2
         for (int part = 0; part < kQ8Parts; ++part) {
-          const Q8Bytes bytes =
-              LoadQ8(at + static_cast<std::size_t>(p) * w.panel + step * kStep +
-                     static_cast<std::size_t>(part) * (kStep / 2));
+          typename Weights::Bytes bytes[kPerLoad];
+          Weights::Load(at + static_cast<std::size_t>(p) * w.panel +
+                            step * kLoad +
+                            static_cast<std::size_t>(part) * (kLoad / 2),
+                        bytes);
+#pragma GCC unroll 2
+          for (int i = 0; i < kPerLoad; ++i)
 #pragma GCC unroll 8
-          for (int r = 0; r < kRows; ++r) {
-            Q8Sum& sum = ints[r][p * kQ8Parts + part];
-            sum = AddQ8(sum, bytes,
-                        Four(x, static_cast<std::size_t>(r), block, step));
-          }
+            for (int r = 0; r < kRows; ++r) {
+              Q8Sum& sum = ints[r][p * kQ8Parts + part];
+              sum = Weights::Add(
+                  sum, bytes[i],
+                  Four(x, static_cast<std::size_t>(r), block,
+                       step * kPerLoad + static_cast<std::size_t>(i)));
+            }
         }
     }
 #pragma GCC unroll 4
     for (int p = 0; p < kPanels; ++p) {
       const auto panel = static_cast<std::size_t>(p);
-      Float scales[kParts];
-      LoadScales(reinterpret_cast<const std::uint16_t*>(w.at + panel * w.panel +
-                                                        w.scales_offset) +
-                     block * kLane,
-                 scales);
+      const typename Weights::Scales scales = w.LoadScales(panel, block);
       if (!kKeep) for_sums(p, 1, load);
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
         const auto row = static_cast<std::size_t>(r);
-        AddBlock(&ints[r][p * kQ8Parts], x.scales[row * x.blocks + block],
-                 scales, &sums[r][p * kParts]);
+        Weights::AddBlock(&ints[r][p * kQ8Parts],
+                          x.scales[row * x.blocks + block],
+                          x.corrections[row * x.blocks + block], scales,
+                          &sums[r][p * kParts]);
       }
       if (!kKeep) for_sums(p, 1, store);
     }
@@ -267,9 +308,11 @@ constexpr int Q8PanelsFor(int rows) {
 // All blocks of all rows, which `tiles` cuts into `kRows` rows or one fewer.
 // Tiles take turns every few blocks; each prefetches its share of the next
 // turn's. Turns of a few blocks keep the memory busier than long ones.
-template <int kRows, int kPanels>
-HWY_NOINLINE void RunQ8Panels(const Q8TileArgs& args, const Pieces& tiles) {
-  const Q8Weights& w = args.weights;
+template <int kRows, int kPanels, class Weights>
+HWY_NOINLINE void RunQ8Panels(const Q8TileArgs<Weights>& args,
+                              const Pieces& tiles) {
+  constexpr std::size_t kBlockBytes = Weights::kBlockBytes;
+  const Weights& w = args.weights;
   for (int r = 0; r < tiles.size; ++r)
     std::memset(args.sums + static_cast<std::size_t>(r) * args.sums_stride, 0,
                 kPanels * kLane * sizeof(float));
@@ -279,12 +322,12 @@ HWY_NOINLINE void RunQ8Panels(const Q8TileArgs& args, const Pieces& tiles) {
     return AddQ8Blocks<kRows, kPanels>(args, 0, 0, blocks);
   const auto count = static_cast<std::size_t>(tiles.count);
   const std::size_t turn = std::max<std::size_t>(4, count);
-  const std::size_t lines = turn * kLane * kQ8Block / Wanted::kLine;
+  const std::size_t lines = turn * kBlockBytes / Wanted::kLine;
   for (std::size_t first = 0; first < blocks; first += turn) {
     const std::size_t end = std::min(first + turn, blocks);
     // After a panel's last block the next panels are wanted.
     const std::uint8_t* next =
-        w.at + (end < blocks ? end * kLane * kQ8Block : kPanels * w.panel);
+        w.at + (end < blocks ? end * kBlockBytes : kPanels * w.panel);
     const Wanted wanted = {reinterpret_cast<const std::byte*>(next), w.panel,
                            kPanels};
     for (std::size_t t = 0; t < count; ++t) {
@@ -301,8 +344,8 @@ HWY_NOINLINE void RunQ8Panels(const Q8TileArgs& args, const Pieces& tiles) {
   }
 }
 
-template <int kRows>
-HWY_INLINE void RunQ8Rows(int panels, const Q8TileArgs& args,
+template <int kRows, class Weights>
+HWY_INLINE void RunQ8Rows(int panels, const Q8TileArgs<Weights>& args,
                           const Pieces& tiles) {
   constexpr int kMost = Q8PanelsFor(kRows);
   if constexpr (kMost >= 4)
@@ -315,16 +358,17 @@ HWY_INLINE void RunQ8Rows(int panels, const Q8TileArgs& args,
 }
 
 // All `rows` by `panels`, all blocks.
-inline HWY_NOINLINE void RunQ8Tiles(const Q8Weights& w, int rows, int panels,
-                                    const Q8Rows& x, float* sums,
-                                    std::size_t sums_stride) {
+template <class Weights>
+HWY_NOINLINE void RunQ8Tiles(const Weights& w, int rows, int panels,
+                             const Q8Rows& x, float* sums,
+                             std::size_t sums_stride) {
   const Pieces tiles =
       Pieces::OfAtMost(rows <= kQ8TileRows ? kQ8TileRows : kQ8TurnRows, rows);
   const Pieces groups = Pieces::OfAtMost(Q8PanelsFor(tiles.largest()), panels);
   for (int g = 0; g < groups.count; ++g) {
     const auto first = static_cast<std::size_t>(groups.first(g));
     const int count = groups.first(g + 1) - groups.first(g);
-    Q8TileArgs args = {w, x, sums + first * kLane, sums_stride};
+    Q8TileArgs<Weights> args = {w, x, sums + first * kLane, sums_stride};
     args.weights.at += first * w.panel;
     switch (tiles.largest()) {
       case 1:

@@ -180,6 +180,7 @@ absl::StatusOr<std::unique_ptr<Weight>> CudaBackend::PackPaired(
     WeightFormat format, int rows, int columns, RowPairs pairs,
     WeightRows source) {
   Check(rows > 0 && columns > 0, "an empty weight");
+  if (IsFourBits(format)) return NoFourBits(description());
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   const auto copy = [this](absl::Span<const std::byte> from, DeviceSpan to) {
     return CopyIn(from, to);

@@ -26,6 +26,8 @@ int Width(WeightFormat format) {
       return 16;
     case WeightFormat::kQ8:
       return kQ8Block;
+    default:  // NoFourBits()
+      break;
   }
   return 1;
 }

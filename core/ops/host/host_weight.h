@@ -9,6 +9,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "core/base/common.h"
+#include "core/base/four_bits.h"
 #include "core/base/number_rows.h"
 #include "core/device/host_buffer.h"
 #include "core/ops/panels.h"
@@ -46,8 +47,12 @@ class HostWeight : public Weight {
 
   std::size_t panels() const { return PanelCount(rows_); }
   std::size_t panel_bytes() const { return panel_bytes_; }
-  // Of kQ8: bytes of a panel before its scales, and blocks in a row.
-  std::size_t scales_offset() const { return Q8ScalesOffset(columns_); }
+  // Of quantised weights: bytes of a panel before its scales, and blocks in a
+  // row.
+  std::size_t scales_offset() const {
+    return IsFourBits(format_) ? FourBitScalesOffset(columns_)
+                               : Q8ScalesOffset(columns_);
+  }
   std::size_t blocks() const { return Q8Blocks(columns_); }
 
   // Calls `use` with all panels, in order and a run at a time. Fails as `use`,

@@ -23,19 +23,21 @@ double InverseRoot(const float* x, int size, double mean, double epsilon) {
   return 1 / std::sqrt(squares / size + epsilon);
 }
 
-// Row of activations against row of a weight, as LinearArgs says for kQ8.
-double QuantProduct(const float* x, const HostWeight& weight, int row) {
+// Row of activations against row of a quantised weight, as LinearArgs says.
+double QuantProduct(const float* x, const std::vector<float>& weight) {
   double sum = 0;
-  for (int begin = 0; begin < weight.columns(); begin += kQ8Block) {
-    const int end = std::min(begin + kQ8Block, weight.columns());
+  const int columns = static_cast<int>(weight.size());
+  for (int begin = 0; begin < columns; begin += kQ8Block) {
+    const int end = std::min(begin + kQ8Block, columns);
     float largest = 0;
     for (int k = begin; k < end; ++k)
       largest = std::max(largest, std::fabs(x[k]));
     const float inverse = largest >= kQ8Least ? 127.0F / largest : 0.0F;
     double products = 0;
     for (int k = begin; k < end; ++k)
-      products += std::nearbyint(x[k] * inverse) * weight.Quant(row, k);
-    sum += products * (largest / 127.0F) * weight.Scale(row, begin / kQ8Block);
+      products += double{std::nearbyint(x[k] * inverse)} *
+                  weight[static_cast<std::size_t>(k)];
+    sum += products * (largest / 127.0F);
   }
   return sum;
 }
@@ -210,8 +212,8 @@ absl::Status ReferenceBackend::Linear(const LinearArgs& args) {
       const float* x = Row(args.x, i);
       float& y = Row(args.y, i)[j];
       double sum = 0;
-      if (weight.format() == WeightFormat::kQ8)
-        sum = QuantProduct(x, weight, j);
+      if (IsQuantised(weight.format()))
+        sum = QuantProduct(x, w);
       else
         for (std::size_t k = 0; k < w.size(); ++k) sum += double{x[k]} * w[k];
       if (!args.bias.empty()) sum += Row(args.bias, 0)[j];

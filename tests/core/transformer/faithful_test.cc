@@ -30,7 +30,7 @@ namespace banyan {
 namespace {
 
 constexpr WeightFormat kFormats[] = {WeightFormat::kF32, WeightFormat::kBf16,
-                                     WeightFormat::kQ8};
+                                     WeightFormat::kQ8, WeightFormat::kQ4};
 
 class Faithful : public testing::TestWithParam<std::string> {
  protected:

@@ -36,7 +36,7 @@ using testing::HasSubstr;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr WeightFormat kFormats[] = {WeightFormat::kF32, WeightFormat::kBf16,
-                                     WeightFormat::kQ8};
+                                     WeightFormat::kQ8, WeightFormat::kQ4};
 
 std::shared_ptr<Backend> OpenNotFinite(const std::string& device) {
   DeviceOptions options;

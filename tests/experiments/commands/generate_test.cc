@@ -402,7 +402,7 @@ TEST(Generate, RefusesBadInput) {
            {ids + "--repetition-penalty 0", "must be positive"},
            {ids + "--seed -1", "--seed: expected a whole number"},
            {ids + "--seed x", "found 'x'"},
-           {ids + "--weights q4", "auto, f32, bf16 or q8"},
+           {ids + "--weights q5", "auto, f32, bf16, q8 or q4"},
            {ids + "--threads -1", "threads: expected 0 to"},
            {ids + "--threads x",
             "--threads: expected a whole number, found 'x'"},

@@ -173,7 +173,7 @@ TEST(TextScore, RefusesBadInput) {
            {llama + "--ids 1 --no-special", "--no-special goes with --text"},
            {llama + "--ids " + long_ids,
             "the text has 65 tokens, the context holds 64"},
-           {llama + "--ids 1 --weights q4", "auto, f32, bf16 or q8"},
+           {llama + "--ids 1 --weights q5", "auto, f32, bf16, q8 or q4"},
            {llama + "--ids 1 --threads -1", "threads: expected 0 to"},
            {llama + "--ids 1 --instruction-set MMX", "found \"MMX\""},
            {llama + "--ids 1 --device cup", "did you mean 'cpu'?"},

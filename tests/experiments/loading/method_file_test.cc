@@ -159,8 +159,8 @@ TEST(MethodFile, RefusesUnknownNamesAndKeysWithTheNearestKnown) {
 }
 
 TEST(MethodFile, RefusesWhatCannotBe) {
-  ExpectRefused(With("weights: q8", "weights: q4"), "2:38",
-                "must be auto, f32, bf16 or q8, found 'q4'");
+  ExpectRefused(With("weights: q8", "weights: q5"), "2:38",
+                "must be auto, f32, bf16, q8 or q4, found 'q5'");
   ExpectRefused(With("  copy: {directory: target, weights: q8}\n",
                      "  copy: {weights: q8}\n"),
                 "2:9", "missing key 'directory'");

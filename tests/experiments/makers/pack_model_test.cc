@@ -40,7 +40,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr WeightFormat kFormats[] = {WeightFormat::kF32, WeightFormat::kBf16,
-                                     WeightFormat::kQ8};
+                                     WeightFormat::kQ8, WeightFormat::kQ4};
 
 std::vector<std::string> InstructionSets() {
   for (const DeviceRow& row : DeviceTable())
@@ -122,9 +122,10 @@ TEST_P(EveryFamily, OtherDevicesReadItWholeOrSayWhyNot) {
       const auto backend = OpenDevice(name, {});
       ASSERT_TRUE(backend.ok());
       const auto model = Load(packed.path(), {.format = format}, *backend);
-      if (std::string(name) == "emulated_gpu" && format == WeightFormat::kQ8) {
+      if (std::string(name) == "emulated_gpu" && IsQuantised(format)) {
         EXPECT_THAT(std::string(model.status().message()),
-                    HasSubstr("does not read packed q8"));
+                    HasSubstr(absl::StrCat("does not read packed ",
+                                           Name(format))));
         continue;
       }
       ASSERT_TRUE(model.ok()) << model.status();

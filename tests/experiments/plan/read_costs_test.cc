@@ -166,7 +166,7 @@ TEST(Costs, ThatCannotBeAreRefusedAtTheirPlace) {
       {"also: [0]", "also: [0, 0]", "must number other drafters, each once"},
       {", also: [0]", "", "two rows of drafter 1 at depth 1"},
       {"weights: bf16\n    context", "weights: bf61\n    context",
-       "must be f32, bf16 or q8"},
+       "must be f32, bf16, q8 or q4"},
       {"drafter: 1, depth: 1, also", "drafter: 2, depth: 1, also",
        "must number one of the 2 drafters, from 0"},
       {"positions: [20, 19]", "positions: [20]",

@@ -105,6 +105,8 @@ void LaunchMultiplyAll(CudaDevice& device, const MultiplyAllLaunch& launch) {
       return Multiply<WeightFormat::kBf16>(device, launch);
     case WeightFormat::kQ8:
       return Multiply<WeightFormat::kQ8>(device, launch);
+    default:  // NoFourBits()
+      break;
   }
 }
 
