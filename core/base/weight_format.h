@@ -3,6 +3,7 @@
 #define BANYAN_CORE_BASE_WEIGHT_FORMAT_H_
 
 #include <array>
+#include <cstddef>
 #include <limits>
 #include <optional>
 
@@ -22,9 +23,18 @@ namespace banyan {
 //        means: what is stored in blocks of four bits stays as it is, a matrix
 //        with other blocks becomes kQ8, and all else is rounded.
 // kQ4Min, kQ4Super
-//        The same for GGUF's Q4_1 and Q4_K blocks (core/base/four_bits.h). Only
-//        single matrices have them, as a file has them.
+//        The same for GGUF's Q4_1 and Q4_K blocks
+//        (core/base/panels/four_bits.h). Only single matrices have them, as a
+//        file has them.
 enum class WeightFormat { kF32, kBf16, kQ8, kQ4, kQ4Min, kQ4Super };
+
+// A panel has this many rows of a matrix (panels/weight_panels.h).
+inline constexpr int kPanelRows = 16;
+// Numbers of a block, and the blocks of a row.
+inline constexpr int kQ8Block = 32;
+constexpr std::size_t Q8Blocks(int columns) {
+  return static_cast<std::size_t>(columns + kQ8Block - 1) / kQ8Block;
+}
 
 // "f32", "bf16", "q8" or "q4"; of blocks that a file stores "q4_1" or "q4_k".
 inline absl::string_view Name(WeightFormat format) {

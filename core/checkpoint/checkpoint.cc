@@ -6,8 +6,9 @@
 
 #include "absl/strings/strip.h"
 #include "core/base/check.h"
-#include "core/base/four_bits.h"
 #include "core/base/number_rows.h"
+#include "core/base/panels/four_bits.h"
+#include "core/base/panels/weight_panels.h"
 #include "core/base/weight_format.h"
 #include "core/gguf/gguf_file.h"
 #include "core/gguf/model_text.h"
@@ -316,11 +317,10 @@ namespace {
 
 // Calls `read` with each source that has some of these rows, counted through
 // all sources, and with those rows of it.
-absl::Status ForStacked(
-    const MatrixSources& sources, RowRange rows,
-    absl::FunctionRef<absl::Status(const WeightSource& source,
-                                   const RowRange& rows)>
-        read) {
+absl::Status ForStacked(const MatrixSources& sources, RowRange rows,
+                        absl::FunctionRef<absl::Status(
+                            const WeightSource& source, const RowRange& rows)>
+                            read) {
   for (const WeightSource* source : sources) {
     if (!source->present()) continue;
     RowRange here = rows;
@@ -413,8 +413,8 @@ absl::Status Checkpoint::MakePanels(const MatrixSources& sources,
   }
   const std::size_t panel = PanelBytes(format, columns);
   const bool as_stored = KeepsBlocks(sources, format);
-  const auto all = static_cast<std::size_t>(kPanelRows) *
-                   static_cast<std::size_t>(columns);
+  const auto all =
+      static_cast<std::size_t>(kPanelRows) * static_cast<std::size_t>(columns);
   std::vector<float> numbers(all);
   // No block takes more than a byte for a number.
   std::vector<std::byte> blocks(as_stored ? all : 0);

@@ -5,6 +5,8 @@
 
 #include "core/base/bytes.h"
 #include "core/base/messages.h"
+#include "core/base/panels/weight_panels.h"
+#include "core/base/weight_format.h"
 
 namespace banyan {
 

@@ -10,6 +10,8 @@
 
 #include "core/base/check.h"
 #include "core/base/common.h"
+#include "core/base/panels/weight_panels.h"
+#include "core/base/weight_format.h"
 
 namespace banyan {
 
@@ -29,7 +31,8 @@ int High(std::uint8_t byte) { return byte >> 4; }
 
 // Number `i` of a block, by its fifth bit and its half of a byte.
 int Five(const std::uint8_t* fifth, const std::uint8_t* halves, int i) {
-  const int half = i < kSmall / 2 ? Low(halves[i]) : High(halves[i - kSmall / 2]);
+  const int half =
+      i < kSmall / 2 ? Low(halves[i]) : High(halves[i - kSmall / 2]);
   return half | (fifth[i / 8] >> (i % 8) & 1) << 4;
 }
 

@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "core/base/number_rows.h"
 #include "core/base/weight_format.h"
 #include "core/ops/op_args.h"
 
@@ -52,7 +51,8 @@ inline std::size_t PackedBytes(WeightFormat format, int rows, int columns) {
 // What is said where `who` keeps no weights of four bits.
 inline absl::Status NoFourBits(absl::string_view who) {
   return absl::InvalidArgumentError(absl::StrCat(
-      who, " keeps no weights of four bits; expected --weights q8, bf16 or f32"));
+      who,
+      " keeps no weights of four bits; expected --weights q8, bf16 or f32"));
 }
 
 // Rows of a matrix whose numbers are wanted together by what follows a product

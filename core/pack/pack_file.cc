@@ -13,7 +13,8 @@
 #include "core/base/bytes.h"
 #include "core/base/input_files.h"
 #include "core/base/messages.h"
-#include "core/base/number_rows.h"
+#include "core/base/panels/weight_panels.h"
+#include "core/base/weight_format.h"
 #include "core/json/json_value.h"
 
 namespace banyan {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/base/number_rows.h"
+#include "core/base/weight_format.h"
 
 namespace banyan {
 

@@ -7,7 +7,8 @@
 #include "absl/memory/memory.h"
 #include "core/base/check.h"
 #include "core/base/common.h"
-#include "core/base/number_rows.h"
+#include "core/base/panels/weight_panels.h"
+#include "core/base/weight_format.h"
 #include "core/checkpoint/stored_tensor.h"
 
 namespace banyan {

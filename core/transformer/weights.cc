@@ -60,8 +60,8 @@ class Loader {
     if (first == nullptr) return absl::OkStatus();
     if (IsFourBits(format) && checkpoint_.KeepsBlocks(sources, format)) {
       if (!part.empty())
-        return NoFourBits(
-            absl::StrCat(checkpoint_.directory(), ": a model of several ranks"));
+        return NoFourBits(absl::StrCat(checkpoint_.directory(),
+                                       ": a model of several ranks"));
       const auto panels = [&](std::size_t from, absl::Span<std::byte> to) {
         return checkpoint_.MakePanels(sources, format, from, to);
       };
@@ -322,10 +322,9 @@ absl::StatusOr<std::shared_ptr<const Weight>> RowsOf(
   };
   BANYAN_ASSIGN_OR_RETURN(
       std::unique_ptr<Weight> packed,
-      backend.Pack(IsFourBits(matrix.format()) ? WeightFormat::kQ8
-                                               : matrix.format(),
-                   static_cast<int>(rows.size()),
-                   matrix.columns(), source));
+      backend.Pack(
+          IsFourBits(matrix.format()) ? WeightFormat::kQ8 : matrix.format(),
+          static_cast<int>(rows.size()), matrix.columns(), source));
   return std::shared_ptr<const Weight>(std::move(packed));
 }
 

@@ -239,7 +239,8 @@ void PrintHead(const MeasureOptions& options, const Measured& measured) {
   std::cout << absl::StreamFormat(
       "%s%s, %s%s, %s\n%.1f MB of weights and %.3g operations a token%s; ",
       options.model.spec.directory, measured.grown_note, measured.weights,
-      FormatsText(measured.matrices), measured.backend, measured.token.bytes / 1e6, measured.token.operations,
+      FormatsText(measured.matrices), measured.backend,
+      measured.token.bytes / 1e6, measured.token.operations,
       measured.ranks > 1 ? " on rank 0" : "");
   const TimedPass gauge = MedianGauge(measured);
   if (gauge.bandwidth > 0)

@@ -8,9 +8,10 @@
 
 #include "absl/strings/escaping.h"
 #include "core/base/clock.h"
-#include "core/base/four_bits.h"
 #include "core/base/messages.h"
 #include "core/base/number_rows.h"
+#include "core/base/panels/four_bits.h"
+#include "core/base/weight_format.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/device/free_memory.h"

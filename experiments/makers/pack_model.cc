@@ -10,8 +10,9 @@
 
 #include "core/base/bytes.h"
 #include "core/base/common.h"
-#include "core/base/number_rows.h"
 #include "core/base/output_files.h"
+#include "core/base/panels/weight_panels.h"
+#include "core/base/weight_format.h"
 #include "core/checkpoint/architecture.h"
 #include "core/gguf/model_text.h"
 #include "core/pack/pack_file.h"

@@ -23,9 +23,9 @@ namespace banyan {
 // Which model an experiment or a method names, and how its weights are kept.
 struct ModelSpec {
   std::string directory;
-  // How weights are kept in memory: f32, bf16, q8 or q4; or auto, which is q4 if
-  // some matrix is stored in blocks of four bits (GGUF), q8 if some are in other
-  // blocks, bf16 if every matrix is BF16, and else f32.
+  // How weights are kept in memory: f32, bf16, q8 or q4; or auto, which is q4
+  // if some matrix is stored in blocks of four bits (GGUF), q8 if some are in
+  // other blocks, bf16 if every matrix is BF16, and else f32.
   std::string weights = "auto";
   // Of a packed model, what its weights may take ("1.5GB"): layers that have no
   // room are read from its file in every pass. Empty: all are in memory.

@@ -157,11 +157,14 @@ TEST(DrafterLaw, IsKeptWithWhatAnEarlierPromptLeft) {
   for (const std::string& spec : CarryingSpecs()) {
     DrafterProof proof({2, 1, 4, 200'000, true}, 1);
     ASSERT_NE(proof.Make(spec)->carried(), nullptr);
-    for (const std::string& verifier : LosslessVerifiers(1))
-      for (DrawKind draw_kind : kDrawKinds)
-        proof.Prove({spec, verifier, "expansion {branching: [2, 1]}", draw_kind,
-                     /*kind=*/"carried"},
-                    std::make_unique<AfterAnEarlierPrompt>(proof, spec), tally);
+    // Chains too, which some verifiers take alone.
+    for (const char* policy :
+         {"expansion {branching: [2, 1]}", "chain {nodes: 2}"})
+      for (const std::string& verifier : LosslessVerifiers(1))
+        for (DrawKind draw_kind : kDrawKinds)
+          proof.Prove({spec, verifier, policy, draw_kind, /*kind=*/"carried"},
+                      std::make_unique<AfterAnEarlierPrompt>(proof, spec),
+                      tally);
     EXPECT_GE(proof.accepted(), 5) << spec;
   }
   ExpectCounts(tally, 156);

@@ -290,13 +290,17 @@ def write(root, name, seed):
 def write_blocks(path):
     chance = np.random.default_rng(7)
     tensors = {}
-    for kind in (Type.Q4_0, Type.Q4_1, Type.Q8_0):
-        weight = chance.normal(size=(3, 96)).astype(np.float32)
-        data = gguf.quants.quantize(weight, kind)
-        tensors[kind.name] = (data, gguf.quants.dequantize(data, kind))
+    def add(kinds):
+        for kind in kinds:
+            weight = chance.normal(size=(3, 96)).astype(np.float32)
+            data = gguf.quants.quantize(weight, kind)
+            tensors[kind.name] = (data, gguf.quants.dequantize(data, kind))
+
+    add((Type.Q4_0, Type.Q4_1, Type.Q8_0))
     for kind in K_BYTES:
         data = random_blocks(kind, 3, 512, chance)
         tensors[kind.name] = (data, gguf.quants.dequantize(data, kind))
+    add((Type.Q5_0, Type.Q5_1))  # last, so that the others stay the same
     save_file({f"{name}.{part}": torch.from_numpy(np.ascontiguousarray(value))
                for name, (data, numbers) in tensors.items()
                for part, value in (("stored", data), ("numbers", numbers))},

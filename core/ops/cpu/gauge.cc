@@ -101,9 +101,9 @@ class CpuGauge : public Gauge {
       : backend_(backend), buffer_(std::move(buffer)), clock_(clock) {}
 
   absl::StatusOr<double> ReadBandwidth() override;
-  // 32-bit fused multiply-adds, and the 8-bit products of quantised weights, from
-  // registers; in tile registers bfloat16 products, two parts of a number for
-  // one.
+  // 32-bit fused multiply-adds, and the 8-bit products of quantised weights,
+  // from registers; in tile registers bfloat16 products, two parts of a number
+  // for one.
   absl::StatusOr<double> Peak(WeightFormat format) override {
     if (format == WeightFormat::kBf16 && backend_.tiles() != TileMaker::kNone)
       return TilePeak();

@@ -20,6 +20,7 @@
 
 #include "core/base/check.h"
 #include "core/base/common.h"
+#include "core/base/weight_format.h"
 #include "core/device/host_buffer.h"
 #include "core/ops/cpu/cpu_backend.h"
 #include "core/ops/cpu/pieces.h"
@@ -46,7 +47,8 @@
 namespace banyan {
 namespace {
 
-// Activations as LinearArgs says for quantised weights, all rows one after the other.
+// Activations as LinearArgs says for quantised weights, all rows one after the
+// other.
 struct QuantRows {
   std::int8_t* quants;        // [row][block][32]
   float* scales;              // [row][block]

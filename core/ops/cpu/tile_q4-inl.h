@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/base/weight_format.h"
 #include "core/ops/cpu/simd-inl.h"
 #include "core/ops/cpu/tile_q8-inl.h"
 #include "core/ops/op_args.h"
@@ -27,11 +28,10 @@ namespace banyan::HWY_NAMESPACE {
 // activations.
 #if HWY_TARGET == HWY_AVX3_DL
 using Q4Bytes = Q8Bytes;
-HWY_INLINE void LoadQ4(const std::uint8_t* at, Q4Bytes* bytes) {
-  const __m512i low = _mm512_set1_epi8(15);
+HWY_INLINE Q4Bytes LoadQ4(const std::uint8_t* at, int step) {
   const __m512i both = _mm512_loadu_si512(at);
-  bytes[0] = _mm512_and_si512(both, low);
-  bytes[1] = _mm512_and_si512(_mm512_srli_epi16(both, 4), low);
+  return _mm512_and_si512(step == 0 ? both : _mm512_srli_epi16(both, 4),
+                          _mm512_set1_epi8(15));
 }
 HWY_INLINE Q8Sum StartAllQ8(std::int32_t start) {
   return hn::Set(IntTag(), start);
@@ -41,12 +41,10 @@ HWY_INLINE Q8Sum AddQ4(Q8Sum sum, Q4Bytes w, std::int32_t x) {
 }
 #elif HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 using Q4Bytes = __m256i;
-HWY_INLINE void LoadQ4(const std::uint8_t* at, Q4Bytes* bytes) {
-  const __m256i low = _mm256_set1_epi8(15);
-  const __m256i both =
-      _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
-  bytes[0] = _mm256_and_si256(both, low);
-  bytes[1] = _mm256_and_si256(_mm256_srli_epi16(both, 4), low);
+HWY_INLINE Q4Bytes LoadQ4(const std::uint8_t* at, int step) {
+  const __m256i both = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+  return _mm256_and_si256(step == 0 ? both : _mm256_srli_epi16(both, 4),
+                          _mm256_set1_epi8(15));
 }
 HWY_INLINE Q8Sum StartAllQ8(std::int32_t start) {
   return hn::Set(Q8Tag(), start);
@@ -61,9 +59,8 @@ struct Q4Bytes {
   const std::uint8_t* at;
   int shift;
 };
-HWY_INLINE void LoadQ4(const std::uint8_t* at, Q4Bytes* bytes) {
-  bytes[0] = {at, 0};
-  bytes[1] = {at, 4};
+HWY_INLINE Q4Bytes LoadQ4(const std::uint8_t* at, int step) {
+  return {at, 4 * step};
 }
 HWY_INLINE Q8Sum StartAllQ8(std::int32_t start) { return StartQ8(start); }
 HWY_INLINE Q8Sum AddQ4(Q8Sum sum, Q4Bytes w, std::int32_t x) {
@@ -83,10 +80,9 @@ HWY_INLINE Lanes LoadHalves(const std::uint8_t* from) {
 #pragma GCC unroll 16
   for (int part = 0; part < kParts; ++part)
     lanes.at[part] = hn::PromoteTo(
-        FloatTag(), hn::LoadU(halves, reinterpret_cast<const hwy::float16_t*>(
-                                          from) +
-                                          static_cast<std::size_t>(part) *
-                                              kWidth));
+        FloatTag(),
+        hn::LoadU(halves, reinterpret_cast<const hwy::float16_t*>(from) +
+                              static_cast<std::size_t>(part) * kWidth));
   return lanes;
 }
 
@@ -97,8 +93,8 @@ struct Q4Panels {
   static constexpr int kPerLoad = 2;
   using Bytes = Q4Bytes;
 
-  HWY_INLINE static void Load(const std::uint8_t* at, Bytes* bytes) {
-    LoadQ4(at, bytes);
+  HWY_INLINE static Bytes Load(const std::uint8_t* at, int step) {
+    return LoadQ4(at, step);
   }
   HWY_INLINE static Q8Sum Add(Q8Sum sum, Bytes w, std::int32_t x) {
     return AddQ4(sum, w, x);
@@ -115,11 +111,13 @@ struct Q4Panels {
 // kQ4: q - 8 is multiplied, by starting at -8 times the sum of the activations.
 struct Q4Weights : Q4Panels {
   using Scales = Lanes;
+  struct Kept {};
 
   HWY_INLINE static Q8Sum Start(std::int32_t correction) {
-    return StartAllQ8(correction / 16);
+    return StartAllQ8(correction >> 4);
   }
-  HWY_INLINE Scales LoadScales(std::size_t of_panel, std::size_t block) const {
+  HWY_INLINE Scales LoadScales(std::size_t of_panel, std::size_t block,
+                               Kept& /*kept*/) const {
     return LoadHalves(ScalesOf(of_panel) + block * kHalves);
   }
   HWY_INLINE static void AddBlock(const Q8Sum* ints, float x_scale,
@@ -143,11 +141,11 @@ struct Q4LineWeights : Q4Panels {
   }
   // A block's least value is multiplied with the sum of its activations.
   HWY_INLINE static void AddBlock(const Q8Sum* ints, float x_scale,
-                                  std::int32_t correction,
-                                  const Scales& scales, Float* sums) {
+                                  std::int32_t correction, const Scales& scales,
+                                  Float* sums) {
     AddScaled(ints, x_scale, scales.scale, sums);
     const Float x = hn::Set(
-        FloatTag(), static_cast<float>(correction / -128) * x_scale);
+        FloatTag(), static_cast<float>(correction) * -0x1p-7F * x_scale);
 #pragma GCC unroll 16
     for (int part = 0; part < kParts; ++part)
       sums[part] = Fma(x, scales.least.at[part], sums[part]);
@@ -156,48 +154,81 @@ struct Q4LineWeights : Q4Panels {
 
 // kQ4Min.
 struct Q4MinWeights : Q4LineWeights {
-  HWY_INLINE Scales LoadScales(std::size_t of_panel, std::size_t block) const {
+  struct Kept {};
+
+  HWY_INLINE Scales LoadScales(std::size_t of_panel, std::size_t block,
+                               Kept& /*kept*/) const {
     const std::uint8_t* from = ScalesOf(of_panel) + 2 * block * kHalves;
     return {LoadHalves(from), LoadHalves(from + kHalves)};
   }
 };
 
-// kQ4Super.
+// kQ4Super. A super-block's a and b are put together where it begins.
 struct Q4SuperWeights : Q4LineWeights {
   static constexpr std::size_t kBlocks = kSuperBlock / kQ8Block;
+  static constexpr std::size_t kNumbers = kBlocks * kLane;
   static constexpr std::size_t kLow = 2 * kHalves;
-  static constexpr std::size_t kHigh = kLow + kBlocks * kLane;
-  static constexpr std::size_t kSuper = kHigh + kBlocks / 2 * kLane;
+  static constexpr std::size_t kHigh = kLow + kNumbers;
+  static constexpr std::size_t kSuper = kHigh + kNumbers / 2;
 
-  HWY_INLINE Scales LoadScales(std::size_t of_panel, std::size_t block) const {
-    const std::size_t in_super = block % kBlocks;
-    const std::uint8_t* from = ScalesOf(of_panel) + block / kBlocks * kSuper;
-    const std::uint8_t* low = from + kLow + in_super * kLane;
-    const std::uint8_t* high = from + kHigh + in_super / 2 * kLane;
-    const int shift = static_cast<int>(in_super % 2) * 4;
-    const auto four = hn::Set(WordTag(), 15U);
-    const auto two = hn::Set(WordTag(), 3U);
-    const hn::Rebind<std::uint8_t, WordTag> bytes;
-    Scales scales = {LoadHalves(from), LoadHalves(from + kHalves)};
-#pragma GCC unroll 16
-    for (int part = 0; part < kParts; ++part) {
-      const std::size_t at_part = static_cast<std::size_t>(part) * kWidth;
-      const auto lows =
-          hn::PromoteTo(WordTag(), hn::LoadU(bytes, low + at_part));
-      const auto highs = hn::ShiftRightSame(
-          hn::PromoteTo(WordTag(), hn::LoadU(bytes, high + at_part)), shift);
-      const auto a = hn::Or(hn::And(lows, four),
-                            hn::ShiftLeft<4>(hn::And(highs, two)));
-      const auto b =
-          hn::Or(hn::ShiftRight<4>(lows),
-                 hn::ShiftLeft<4>(hn::And(hn::ShiftRight<2>(highs), two)));
-      const auto number = [](hn::Vec<WordTag> whole) HWY_ATTR {
-        return hn::ConvertTo(FloatTag(), hn::BitCast(IntTag(), whole));
-      };
-      scales.scale.at[part] = hn::Mul(scales.scale.at[part], number(a));
-      scales.least.at[part] =
-          hn::Neg(hn::Mul(scales.least.at[part], number(b)));
+  struct Kept {
+    bool any = false;
+    Lanes scale, step;
+    alignas(64) std::uint8_t a[kNumbers];
+    alignas(64) std::uint8_t b[kNumbers];
+  };
+
+  HWY_INLINE static void Unpack(const std::uint8_t* from, Kept& kept) {
+    const hn::CappedTag<std::uint8_t, kNumbers / 2> d;
+    const auto four = hn::Set(d, 15);
+    const auto two = hn::Set(d, 3);
+    const auto put = [&](std::size_t at, auto low, auto high) HWY_ATTR {
+      hn::Store(
+          hn::Or(hn::And(low, four), hn::ShiftLeft<4>(hn::And(high, two))), d,
+          kept.a + at);
+      hn::Store(hn::Or(hn::ShiftRight<4>(low),
+                       hn::ShiftLeft<4>(hn::And(hn::ShiftRight<2>(high), two))),
+                d, kept.b + at);
+    };
+    for (std::size_t at = 0; at < kNumbers / 2; at += hn::Lanes(d)) {
+      const auto high = hn::LoadU(d, from + kHigh + at);
+      put(at, hn::LoadU(d, from + kLow + at), high);
+      put(at + kNumbers / 2, hn::LoadU(d, from + kLow + kNumbers / 2 + at),
+          hn::ShiftRight<4>(high));
     }
+    kept.scale = LoadHalves(from);
+    kept.step = LoadHalves(from + kHalves);
+    kept.any = true;
+  }
+
+  // Sixteen whole numbers times sixteen floats.
+  HWY_INLINE static Lanes Times(const std::uint8_t* whole,
+                                const Lanes& floats) {
+    const hn::Rebind<std::uint8_t, IntTag> bytes;
+    Lanes out;
+#pragma GCC unroll 16
+    for (int part = 0; part < kParts; ++part)
+      out.at[part] = hn::Mul(
+          floats.at[part],
+          hn::ConvertTo(
+              FloatTag(),
+              hn::PromoteTo(
+                  IntTag(),
+                  hn::LoadU(bytes,
+                            whole + static_cast<std::size_t>(part) * kWidth))));
+    return out;
+  }
+
+  HWY_INLINE Scales LoadScales(std::size_t of_panel, std::size_t block,
+                               Kept& kept) const {
+    const std::size_t in_super = block % kBlocks;
+    if (in_super == 0 || !kept.any)
+      Unpack(ScalesOf(of_panel) + block / kBlocks * kSuper, kept);
+    Scales scales = {Times(kept.a + in_super * kLane, kept.scale),
+                     Times(kept.b + in_super * kLane, kept.step)};
+#pragma GCC unroll 16
+    for (int part = 0; part < kParts; ++part)
+      scales.least.at[part] = hn::Neg(scales.least.at[part]);
     return scales;
   }
 };

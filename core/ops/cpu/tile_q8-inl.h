@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/base/weight_format.h"
 #include "core/ops/cpu/pieces.h"
 #include "core/ops/cpu/simd-inl.h"
 #include "core/ops/cpu/tile-inl.h"
@@ -144,8 +145,7 @@ HWY_INLINE void AddScaled(const Q8Sum* ints, float x_scale, const Lanes& scales,
   const Float scale = hn::Set(FloatTag(), x_scale);
 #pragma GCC unroll 16
   for (int part = 0; part < kParts; ++part)
-    sums[part] =
-        Fma(hn::Mul(whole[part], scale), scales.at[part], sums[part]);
+    sums[part] = Fma(hn::Mul(whole[part], scale), scales.at[part], sums[part]);
 }
 
 // A kind of weights, of which panels stand one after the other: how a load of
@@ -156,9 +156,10 @@ struct Q8Weights {
   static constexpr int kPerLoad = 1;  // steps
   using Bytes = Q8Bytes;
   using Scales = Lanes;
+  struct Kept {};  // of a panel, from block to block
 
-  HWY_INLINE static void Load(const std::uint8_t* at, Bytes* bytes) {
-    bytes[0] = LoadQ8(at);
+  HWY_INLINE static Bytes Load(const std::uint8_t* at, int /*step*/) {
+    return LoadQ8(at);
   }
   HWY_INLINE static Q8Sum Start(std::int32_t correction) {
     return StartQ8(correction);
@@ -166,7 +167,8 @@ struct Q8Weights {
   HWY_INLINE static Q8Sum Add(Q8Sum sum, Bytes w, std::int32_t x) {
     return AddQ8(sum, w, x);
   }
-  HWY_INLINE Scales LoadScales(std::size_t of_panel, std::size_t block) const {
+  HWY_INLINE Scales LoadScales(std::size_t of_panel, std::size_t block,
+                               Kept& /*kept*/) const {
     const auto* from = reinterpret_cast<const std::uint16_t*>(
                            at + of_panel * panel + scales_offset) +
                        block * kLane;
@@ -237,10 +239,11 @@ HWY_INLINE void AddQ8Blocks(const Q8TileArgs<Weights>& args,
         use(sums[r][v], at_sums + static_cast<std::size_t>(r) * sums_stride +
                             static_cast<std::size_t>(v) * kWidth);
   };
-  const auto load = [&](Float& sum, float* from) { sum = hn::LoadU(d, from); };
-  const auto store = [&](Float sum, float* to) { hn::StoreU(sum, d, to); };
+  const auto get = [&](Float& sum, float* from) { sum = hn::LoadU(d, from); };
+  const auto put = [&](Float sum, float* to) { hn::StoreU(sum, d, to); };
   constexpr bool kKeep = kKeepQ8Sums && kRows == 3;
-  if (kKeep) for_sums(0, kPanels, load);
+  typename Weights::Kept kept[kPanels];
+  if (kKeep) for_sums(0, kPanels, get);
   for (std::size_t block = first; block < end; ++block) {
     Q8Sum ints[kRows][kPanels * kQ8Parts];
 #pragma GCC unroll 8
@@ -251,33 +254,33 @@ HWY_INLINE void AddQ8Blocks(const Q8TileArgs<Weights>& args,
             x.corrections[static_cast<std::size_t>(r) * x.blocks + block]);
     const std::uint8_t* at = w.at + block * Weights::kBlockBytes;
 #pragma GCC unroll kQ8Unroll
-    for (std::size_t step = 0; step < Weights::kBlockBytes / kLoad; ++step) {
+    for (std::size_t load = 0; load < Weights::kBlockBytes / kLoad; ++load) {
+#pragma GCC unroll 2
+      for (int i = 0; i < kPerLoad; ++i)
 #pragma GCC unroll 4
-      for (int p = 0; p < kPanels; ++p)
+        for (int p = 0; p < kPanels; ++p)
 #pragma GCC unroll 2
-        for (int part = 0; part < kQ8Parts; ++part) {
-          typename Weights::Bytes bytes[kPerLoad];
-          Weights::Load(at + static_cast<std::size_t>(p) * w.panel +
-                            step * kLoad +
-                            static_cast<std::size_t>(part) * (kLoad / 2),
-                        bytes);
-#pragma GCC unroll 2
-          for (int i = 0; i < kPerLoad; ++i)
+          for (int part = 0; part < kQ8Parts; ++part) {
+            const auto bytes = Weights::Load(
+                at + static_cast<std::size_t>(p) * w.panel + load * kLoad +
+                    static_cast<std::size_t>(part) * (kLoad / 2),
+                i);
 #pragma GCC unroll 8
             for (int r = 0; r < kRows; ++r) {
               Q8Sum& sum = ints[r][p * kQ8Parts + part];
               sum = Weights::Add(
-                  sum, bytes[i],
+                  sum, bytes,
                   Four(x, static_cast<std::size_t>(r), block,
-                       step * kPerLoad + static_cast<std::size_t>(i)));
+                       load * kPerLoad + static_cast<std::size_t>(i)));
             }
-        }
+          }
     }
 #pragma GCC unroll 4
     for (int p = 0; p < kPanels; ++p) {
       const auto panel = static_cast<std::size_t>(p);
-      const typename Weights::Scales scales = w.LoadScales(panel, block);
-      if (!kKeep) for_sums(p, 1, load);
+      const typename Weights::Scales scales =
+          w.LoadScales(panel, block, kept[p]);
+      if (!kKeep) for_sums(p, 1, get);
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
         const auto row = static_cast<std::size_t>(r);
@@ -286,10 +289,10 @@ HWY_INLINE void AddQ8Blocks(const Q8TileArgs<Weights>& args,
                           x.corrections[row * x.blocks + block], scales,
                           &sums[r][p * kParts]);
       }
-      if (!kKeep) for_sums(p, 1, store);
+      if (!kKeep) for_sums(p, 1, put);
     }
   }
-  if (kKeep) for_sums(0, kPanels, store);
+  if (kKeep) for_sums(0, kPanels, put);
 }
 
 // Most rows at once: in a single tile, and where several tiles take turns.

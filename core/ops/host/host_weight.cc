@@ -7,6 +7,8 @@
 
 #include "absl/memory/memory.h"
 #include "core/base/check.h"
+#include "core/base/panels/weight_panels.h"
+#include "core/base/weight_format.h"
 
 namespace banyan {
 

@@ -9,8 +9,9 @@
 
 #include "absl/functional/function_ref.h"
 #include "core/base/common.h"
-#include "core/base/four_bits.h"
-#include "core/base/number_rows.h"
+#include "core/base/panels/four_bits.h"
+#include "core/base/panels/weight_panels.h"
+#include "core/base/weight_format.h"
 #include "core/device/host_buffer.h"
 #include "core/ops/panels.h"
 #include "core/ops/weight.h"

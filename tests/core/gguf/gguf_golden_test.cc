@@ -16,7 +16,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/number_rows.h"
+#include "core/base/panels/weight_panels.h"
 #include "core/base/token.h"
+#include "core/base/weight_format.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/tensor_file.h"
@@ -141,7 +143,85 @@ TEST(WeightBlocks, AreTheNumbersOfTheFormatsOwnLibrary) {
         << DTypeName(dtype);
     ++types;
   }
-  EXPECT_EQ(types, 6);
+  EXPECT_EQ(types, 8);
+}
+
+// Rows of queries and keys stand in another order in the file.
+TEST(WeightBlocks, OfFourBitsAreKeptAsTheyAre) {
+  std::set<WeightFormat> formats;
+  for (const char* name : {"gpt2", "types"}) {
+    const auto checkpoint = Checkpoint::Open(File(name, "gguf"));
+    ASSERT_TRUE(checkpoint.ok()) << checkpoint.status();
+    ForEachSource((*checkpoint)->architecture(), [&](const WeightSource& of) {
+      const MatrixSources sources = {&of};
+      const WeightFormat format =
+          (*checkpoint)->MatrixFormat(sources, WeightFormat::kQ4);
+      if (of.columns == 1 || !(*checkpoint)->KeepsBlocks(sources, format))
+        return;
+      formats.insert(format);
+      const std::size_t panel = PanelBytes(format, of.columns);
+      std::vector<std::byte> panels(PanelCount(of.rows) * panel);
+      const absl::Status made =
+          (*checkpoint)->MakePanels(sources, format, 0, absl::MakeSpan(panels));
+      ASSERT_TRUE(made.ok()) << made;
+      const auto columns = static_cast<std::size_t>(of.columns);
+      std::vector<float> expected(columns);
+      std::vector<float> kept(columns);
+      for (int row = 0; row < of.rows; ++row) {
+        ASSERT_TRUE((*checkpoint)
+                        ->ReadRows(of, {row, 1}, absl::MakeSpan(expected))
+                        .ok());
+        ReadPanelRow(
+            format, of.columns,
+            &panels[static_cast<std::size_t>(row / kPanelRows) * panel],
+            row % kPanelRows, kept.data());
+        ASSERT_EQ(kept, expected) << of.tensor << " " << row;
+      }
+    });
+  }
+  EXPECT_EQ(formats.size(), 3U) << "Q4_0, Q4_1 and Q4_K";
+}
+
+// Loaded in four bits, a model has the weights that its file has, where it can.
+TEST(WeightBlocks, MakeAModelOfFourBits) {
+  const struct {
+    const char* name;
+    std::set<std::string> formats;
+  } kCases[] = {{"gpt2", {"q4", "q8"}}, {"types", {"q4", "q8"}}};
+  for (const auto& [name, formats] : kCases) {
+    const GoldenNumbers golden = ReadGoldenLogits(File(name, "safetensors"));
+    double largest = 0;
+    for (const auto& row : golden.logits64)
+      for (double logit : row) largest = std::max(largest, std::abs(logit));
+    std::vector<std::vector<double>> logits;  // of the last row, by device
+    for (const char* device : {"cpu", "reference"}) {
+      auto backend = OpenDevice(device);
+      ASSERT_TRUE(backend.ok()) << backend.status();
+      const auto model =
+          LoadModel(File(name, "gguf"), *backend, WeightFormat::kQ4);
+      std::set<std::string> found;
+      for (const KeptMatrix& matrix : model->facts().matrices)
+        found.emplace(Name(matrix.format));
+      EXPECT_EQ(found, formats) << name;
+      const std::unique_ptr<Session> session = model->NewSession();
+      const auto scores =
+          ScoreOne(*model, *session, ChainAfter(*session, golden.ids));
+      ASSERT_TRUE(scores.ok()) << scores.status();
+      const auto last =
+          MustRead(**scores, static_cast<int>(golden.ids.size()) - 1);
+      logits.emplace_back(last.begin(), last.end());
+    }
+    double off = 0;
+    double rounded = 0;
+    for (std::size_t i = 0; i < logits[0].size(); ++i) {
+      off = std::max(off, std::abs(logits[0][i] - logits[1][i]));
+      rounded =
+          std::max(rounded, std::abs(logits[0][i] - golden.logits64.back()[i]));
+    }
+    // An activation that is nearly half a step is rounded either way.
+    EXPECT_LE(off, 0.01 * largest) << name;
+    EXPECT_LE(rounded, 0.05 * largest) << name;
+  }
 }
 
 TEST(WeightBlocks, SeeWhatIsNoNumber) {

@@ -1,6 +1,6 @@
 // Weights of four bits: their panels against the stored blocks, how numbers are
 // rounded to them, and products with them.
-#include "core/base/four_bits.h"
+#include "core/base/panels/four_bits.h"
 
 #include <gtest/gtest.h>
 
@@ -17,6 +17,7 @@
 #include "core/base/check.h"
 #include "core/base/common.h"
 #include "core/base/number_rows.h"
+#include "core/base/panels/weight_panels.h"
 #include "core/base/weight_format.h"
 #include "core/checkpoint/weight_rows.h"
 #include "core/ops/backend.h"
@@ -204,7 +205,8 @@ TEST(FourBits, WholeNumbersOfAScaleStayAsTheyAre) {
       std::vector<float> read(50);
       ReadPanelRow(WeightFormat::kQ4, 50, panel.data(), static_cast<int>(row),
                    read.data());
-      EXPECT_EQ(read, std::vector<float>(&rows[row * 50], &rows[row * 50] + 50));
+      EXPECT_EQ(read,
+                std::vector<float>(&rows[row * 50], &rows[row * 50] + 50));
     }
   }
 }
@@ -297,9 +299,9 @@ TEST(FourBits, ProductsAreInOneOrderOnEveryHost) {
   for (const DType type : kTypes) {
     const struct {
       int batch, columns, rows;
-    } kShapes[] = {{1, 256, 7},   {2, 512, 65},  {3, 256, 130}, {4, 768, 64},
-                   {5, 512, 33},  {9, 256, 100}, {17, 512, 48}, {64, 256, 31},
-                   {70, 1280, 50}};
+    } kShapes[] = {{1, 256, 7},   {2, 512, 65},  {3, 256, 130},
+                   {4, 768, 64},  {5, 512, 33},  {9, 256, 100},
+                   {17, 512, 48}, {64, 256, 31}, {70, 1280, 50}};
     for (const auto& [batch, columns, rows] : kShapes) {
       const Numbers x = HardNumbers(batch, columns, 6, dice);
       const Stored stored(type, rows, columns, dice);
@@ -319,8 +321,8 @@ TEST(FourBits, ProductsAreInOneOrderOnEveryHost) {
             << DTypeName(type) << ", " << batch << " rows, " << columns
             << " columns, " << host->description();
       }
-      EXPECT_TRUE(Within(Multiplied(*fleet.reference, x, *packed), expected,
-                         bound))
+      EXPECT_TRUE(
+          Within(Multiplied(*fleet.reference, x, *packed), expected, bound))
           << DTypeName(type) << ", " << batch << " rows, the reference";
     }
     ++kinds;
@@ -366,10 +368,9 @@ TEST(FourBits, ProductsTakeAnyNumberOfColumns) {
 TEST(FourBits, ADeviceThatKeepsNoneSaysSo) {
   const auto gpu = OpenDevice("emulated_gpu");
   ASSERT_TRUE(gpu.ok()) << gpu.status();
-  const auto packed = (*gpu)->Pack(WeightFormat::kQ4, 1, 32,
-                                   [](int, int, float*) -> absl::Status {
-                                     return absl::OkStatus();
-                                   });
+  const auto packed = (*gpu)->Pack(
+      WeightFormat::kQ4, 1, 32,
+      [](int, int, float*) -> absl::Status { return absl::OkStatus(); });
   EXPECT_EQ(packed.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_NE(packed.status().message().find("expected --weights q8"),
             std::string::npos)

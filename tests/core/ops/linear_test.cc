@@ -14,6 +14,7 @@
 
 #include "core/base/check.h"
 #include "core/base/common.h"
+#include "core/base/weight_format.h"
 #include "core/ops/backend.h"
 #include "core/ops/host/host_weight.h"
 #include "core/ops/op_args.h"

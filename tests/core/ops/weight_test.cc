@@ -15,6 +15,7 @@
 
 #include "core/base/check.h"
 #include "core/base/common.h"
+#include "core/base/weight_format.h"
 #include "core/ops/host/host_weight.h"
 #include "tests/core/ops/every_backend.h"
 #include "tests/support/dice.h"

@@ -18,7 +18,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/common.h"
-#include "core/base/number_rows.h"
+#include "core/base/panels/weight_panels.h"
 #include "core/base/weight_format.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/device/ranks/communicator.h"

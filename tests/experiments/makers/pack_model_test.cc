@@ -123,9 +123,9 @@ TEST_P(EveryFamily, OtherDevicesReadItWholeOrSayWhyNot) {
       ASSERT_TRUE(backend.ok());
       const auto model = Load(packed.path(), {.format = format}, *backend);
       if (std::string(name) == "emulated_gpu" && IsQuantised(format)) {
-        EXPECT_THAT(std::string(model.status().message()),
-                    HasSubstr(absl::StrCat("does not read packed ",
-                                           Name(format))));
+        EXPECT_THAT(
+            std::string(model.status().message()),
+            HasSubstr(absl::StrCat("does not read packed ", Name(format))));
         continue;
       }
       ASSERT_TRUE(model.ok()) << model.status();

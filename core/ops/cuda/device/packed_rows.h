@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/base/weight_format.h"
 #include "core/device/cuda/kernel.h"
 #include "core/ops/cuda/device/matrix.h"
 #include "core/ops/cuda/device/number_rows.h"

@@ -1,4 +1,4 @@
-#include "core/base/four_bits.h"
+#include "core/base/panels/four_bits.h"
 
 #include <algorithm>
 #include <array>
@@ -8,6 +8,8 @@
 #include <optional>
 
 #include "core/base/check.h"
+#include "core/base/number_rows.h"
+#include "core/base/weight_format.h"
 
 namespace banyan {
 namespace {
@@ -15,7 +17,7 @@ namespace {
 constexpr auto kLaneRows = static_cast<std::size_t>(kPanelRows);
 constexpr std::size_t kBlock = kQ8Block;
 constexpr std::size_t kBlockBytes = kLaneRows * kBlock / 2;  // of q
-constexpr std::size_t kInSuper = kSuperBlock / kBlock;   // blocks
+constexpr std::size_t kInSuper = kSuperBlock / kBlock;       // blocks
 constexpr std::size_t kHalf = sizeof(std::uint16_t);
 // Of 16 rows of a super-block.
 constexpr std::size_t kLowBits = 2 * kLaneRows * kHalf;
@@ -55,8 +57,8 @@ std::uint16_t RoundToHalf(float value) {
   constexpr std::uint32_t kLeastNormal = 0x38800000U;  // 2^-14
   if (magnitude < kLeastNormal)
     return static_cast<std::uint16_t>(
-        sign | static_cast<std::uint16_t>(
-                   std::nearbyint(std::fabs(value) * 0x1p24F)));
+        sign |
+        static_cast<std::uint16_t>(std::nearbyint(std::fabs(value) * 0x1p24F)));
   const std::uint32_t rounded = magnitude + 0xfff + (magnitude >> 13 & 1);
   return static_cast<std::uint16_t>(sign | ((rounded >> 13) - (112U << 10)));
 }
@@ -151,17 +153,17 @@ void PackSuperBlock(const std::byte* from, std::size_t super, std::size_t row,
   const std::byte* const q = six + 12;
   std::array<std::uint8_t, kBlock> quants = {};
   for (std::size_t j = 0; j < kInSuper; ++j) {
-    const std::uint8_t a = j < 4 ? Byte(six + j) & 63
-                                 : (Byte(six + j + 4) & 15) |
-                                       (Byte(six + j - 4) >> 6 << 4);
-    const std::uint8_t b = j < 4 ? Byte(six + j + 4) & 63
-                                 : (Byte(six + j + 4) >> 4) |
-                                       (Byte(six + j) >> 6 << 4);
+    const std::uint8_t a =
+        j < 4 ? Byte(six + j) & 63
+              : (Byte(six + j + 4) & 15) | (Byte(six + j - 4) >> 6 << 4);
+    const std::uint8_t b =
+        j < 4 ? Byte(six + j + 4) & 63
+              : (Byte(six + j + 4) >> 4) | (Byte(six + j) >> 6 << 4);
     to[kLowBits + j * kLaneRows + row] =
         static_cast<std::byte>((a & 15) | (b & 15) << 4);
-    const int high = (a >> 4 | (b >> 4) << 2) << (j % 2 * 4);
-    std::byte& pair = to[kHighBits + j / 2 * kLaneRows + row];
-    pair = (j % 2 == 0 ? std::byte{0} : pair) | static_cast<std::byte>(high);
+    const int high = (a >> 4 | (b >> 4) << 2) << (j / 4 * 4);
+    std::byte& pair = to[kHighBits + j % 4 * kLaneRows + row];
+    pair = (j < 4 ? std::byte{0} : pair) | static_cast<std::byte>(high);
     for (std::size_t i = 0; i < kBlock; ++i)
       quants[i] = Byte(q + j / 2 * kBlock + i) >> (j % 2 * 4) & 15;
     PutBlock(quants, super * kInSuper + j, row, panel);
@@ -190,7 +192,7 @@ Line LineOf(WeightFormat format, const std::byte* scales, std::size_t block,
   const std::size_t j = block % kInSuper;
   const std::uint8_t low = Byte(at + kLowBits + j * kLaneRows + row);
   const int high =
-      Byte(at + kHighBits + j / 2 * kLaneRows + row) >> (j % 2 * 4) & 15;
+      Byte(at + kHighBits + j % 4 * kLaneRows + row) >> (j / 4 * 4) & 15;
   const auto a = static_cast<float>((low & 15) | (high & 3) << 4);
   const auto b = static_cast<float>(low >> 4 | (high >> 2) << 4);
   return {FloatFromF16(Half(at + row * kHalf)) * a,
@@ -226,8 +228,7 @@ void PackFourBits(int columns, const float* rows, std::byte* panel) {
       PutBlock(quants, block, row, panel);
     }
   }
-  std::byte* const end =
-      panel + FourBitPanelBytes(WeightFormat::kQ4, columns);
+  std::byte* const end = panel + FourBitPanelBytes(WeightFormat::kQ4, columns);
   std::fill(scales + ScaleBytes(WeightFormat::kQ4, columns), end, std::byte{0});
 }
 

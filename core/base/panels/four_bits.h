@@ -1,5 +1,5 @@
-// Panels of four-bit weights (number_rows.h): their layout, made from a file's
-// blocks as they are or from numbers.
+// Panels of four-bit weights (weight_panels.h): their layout, made from a
+// file's blocks as they are or from numbers.
 //
 // All have the bytes of their q first, for every eight columns [16][4] bytes:
 // byte i of a row has column i in its low half and column i + 4 in its high
@@ -9,12 +9,12 @@
 //             the last block have q = 8
 //   kQ4Min    by block [16] scales and [16] least values; w = scale * q + least
 //   kQ4Super  by super-block of 256 columns [16] scales and [16] steps, both
-//             halves, then a byte for each of its blocks and rows, [8][16], with
-//             the low four bits of a and b, and a byte for two blocks, [4][16],
-//             with their high two bits, of the first block in the low half;
-//             w = (scale * a) * q - step * b
-#ifndef BANYAN_CORE_BASE_FOUR_BITS_H_
-#define BANYAN_CORE_BASE_FOUR_BITS_H_
+//             halves, then a byte for each of its blocks and rows, [8][16],
+//             with the low four bits of a and b, and a byte for the blocks j
+//             and j + 4, [4][16], with their high two bits, of block j in the
+//             low half; w = (scale * a) * q - step * b
+#ifndef BANYAN_CORE_BASE_PANELS_FOUR_BITS_H_
+#define BANYAN_CORE_BASE_PANELS_FOUR_BITS_H_
 
 #include <cstddef>
 #include <optional>
@@ -32,7 +32,7 @@ std::optional<WeightFormat> FourBitFormat(DType dtype);
 
 // Bytes of a panel before its scales.
 constexpr std::size_t FourBitScalesOffset(int columns) {
-  return Q8ScalesOffset(columns) / 2;
+  return Q8Blocks(columns) * kPanelRows * kQ8Block / 2;
 }
 
 // Bytes of a panel; a multiple of 64.
@@ -56,4 +56,4 @@ bool FourBitPanelIsFinite(WeightFormat format, int columns,
 
 }  // namespace banyan
 
-#endif  // BANYAN_CORE_BASE_FOUR_BITS_H_
+#endif  // BANYAN_CORE_BASE_PANELS_FOUR_BITS_H_
