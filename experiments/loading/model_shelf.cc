@@ -157,7 +157,8 @@ absl::Status CheckRoom(const Checkpoint& checkpoint, WeightFormat format,
   const auto bytes_in = [&](WeightFormat one) {
     std::uint64_t bytes = 0;
     ForEachSource(checkpoint.architecture(), [&](const WeightSource& source) {
-      bytes += PackedBytes(one, source.rows, source.columns);
+      bytes += PackedBytes(checkpoint.MatrixFormat({&source}, one), source.rows,
+                           source.columns);
     });
     return bytes;
   };

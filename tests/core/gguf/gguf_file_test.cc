@@ -99,10 +99,12 @@ TEST(Gguf, OfATypeThatNothingReadsIsRefusedByName) {
            {10, "Q2_K"}, {11, "Q3_K"}, {20, "IQ4_NL"}, {39, "MXFP4"}}) {
     MadeGguf file = Good();
     file.Tensor("odd", {256}, number, std::string(256, 'x'));
-    EXPECT_THAT(Refusal(file.Bytes()),
-                HasSubstr("tensor 'odd': expected one of the types F32, F16, "
-                          "Q4_0, Q4_1, Q8_0, Q4_K, Q5_K, Q6_K, BF16, found " +
-                          name));
+    EXPECT_THAT(
+        Refusal(file.Bytes()),
+        HasSubstr(
+            "tensor 'odd': expected one of the types F32, F16, "
+            "Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K, Q6_K, BF16, found " +
+            name));
   }
   MadeGguf file = Good();
   file.Tensor("odd", {1}, 77, "");

@@ -192,6 +192,12 @@ TEST_P(NotFinite, SumsThatOverflowAreNoText) {
       model_.Write(file);
       for (const WeightFormat format : kFormats) {
         const auto model = LoadNotFinite(model_, format, backend);
+        if (format == WeightFormat::kQ4 &&
+            !model.ok()) {  // no half is so large
+          EXPECT_THAT(std::string(model.status().message()),
+                      HasSubstr("expected a number that q4 can hold"));
+          continue;
+        }
         ASSERT_TRUE(model.ok()) << model.status();
         const auto [status, hidden] = ReadLast(**model);
         SCOPED_TRACE(absl::StrCat(name, ", ", Name(format), ", ", device));

@@ -231,7 +231,8 @@ TEST(ModelShelf, SaysWhatAModelTakesThatDoesNotFit) {
           "models/pycode-target: the weights take 0.0102 GB in f32, and "
           "0.006 GB of memory are free; with enough memory a token would "
           "take \\S+ ms or more here; --weights bf16 takes 0.005\\S* GB; "
-          "--weights q8 takes 0.002\\S* GB; `banyan pack` and --memory "
+          "--weights q8 takes 0.002\\S* GB; --weights q4 takes 0.001\\S* GB; "
+          "`banyan pack` and --memory "
           ".*"));
   EXPECT_FALSE(OutlineOf(backend)->facts().computes);
 }

@@ -19,6 +19,8 @@
 #include "core/base/common.h"
 #include "core/base/weight_format.h"
 #include "core/checkpoint/checkpoint.h"
+#include "core/gguf/gguf_file.h"
+#include "core/model/model.h"
 #include "core/ops/devices.h"
 #include "core/ops/weight.h"
 #include "core/pack/pack_file.h"
@@ -40,7 +42,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr WeightFormat kFormats[] = {WeightFormat::kF32, WeightFormat::kBf16,
-                                     WeightFormat::kQ8, WeightFormat::kQ4};
+                                     WeightFormat::kQ8};
 
 std::vector<std::string> InstructionSets() {
   for (const DeviceRow& row : DeviceTable())
@@ -202,6 +204,33 @@ TEST(Pack, MemoryIsBoundedOfPackedModelsOfTheFormatAlone) {
                       .status()
                       .message()),
       HasSubstr("expected weights in bf16, as they were packed, found q8"));
+}
+
+// Blocks of four bits are packed as a file has them, other matrices in eight
+// bits; a golden directory's numbers are rounded to four.
+TEST(Pack, KeepsFourBits) {
+  const std::string gguf = "tests/goldens/gguf/";
+  for (const std::string& model :
+       {gguf + "gpt2.gguf", gguf + "types.gguf", GoldenFolder("qwen2")}) {
+    const TestFolder folder;
+    const std::string path = folder.path() + "/model.pack";
+    const auto done = PackTo(model, {.format = WeightFormat::kQ4}, path);
+    ASSERT_TRUE(done.ok()) << done.status();
+    const auto expected = LoadModel(model, Cpu(), WeightFormat::kQ4);
+    const auto packed = Load(path, {.format = WeightFormat::kQ4});
+    ASSERT_TRUE(packed.ok()) << packed.status();
+    EXPECT_EQ(*LogitsOfTexts(*expected), *LogitsOfTexts(**packed)) << model;
+    std::vector<WeightFormat> formats[2];
+    for (const KeptMatrix& matrix : expected->facts().matrices)
+      formats[0].push_back(matrix.format);
+    for (const KeptMatrix& matrix : (*packed)->facts().matrices)
+      formats[1].push_back(matrix.format);
+    EXPECT_EQ(formats[0], formats[1]) << model;
+    EXPECT_THAT(formats[0], testing::Contains(WeightFormat::kQ4));
+    EXPECT_EQ(
+        std::count(formats[0].begin(), formats[0].end(), WeightFormat::kQ8) > 0,
+        IsGguf(model));
+  }
 }
 
 // The bytes that a model and its copy have in memory, each weight once.

@@ -71,7 +71,7 @@ class Project {
     for (const char* folder : {"models", "experiments"}) Link(folder, folder);
     for (const auto& [path, ours] : kStandIns) Link(path, ours);
     Link("build/cache/pycode-index", ShippedIndex().c_str());
-    StandInForSmolLm2();
+    StandInForGguf();
     StandInForEnlarged();
     LinkContrasts();
   }
@@ -83,16 +83,19 @@ class Project {
     fs::create_directories((root() / path).parent_path());
     fs::create_symlink(fs::absolute(ours), root() / path);
   }
-  // The configurations name a GGUF file; ours is a directory.
-  void StandInForSmolLm2() const {
+  // The configurations name GGUF files; ours is a directory.
+  void StandInForGguf() const {
     const std::string empty = root() / "build/models/empty";
     MakeEmptySmolLm2(empty);
-    for (const char* file : {"models/smollm2.yaml", "costs/smollm2.yaml",
-                             "methods_smollm2.yaml"}) {
+    for (const char* file : {"models/smollm2.yaml", "models/qwen.yaml",
+                             "costs/smollm2.yaml", "methods_smollm2.yaml"}) {
       const std::string path = configs() / file;
       std::string text = FileText(path);
       ASSERT_GT(absl::StrReplaceAll(
-                    {{"SmolLM2-135M-Instruct.Q4_1.gguf", "empty"}}, &text),
+                    {{"SmolLM2-135M-Instruct.Q4_1.gguf", "empty"},
+                     {"Qwen2.5-Coder-1.5B-Instruct.Q4_K_M.gguf", "empty"},
+                     {"Qwen2.5-Coder-0.5B-Instruct.Q4_K_M.gguf", "empty"}},
+                    &text),
                 0)
           << file;
       std::ofstream(path) << text;

@@ -91,7 +91,7 @@ TEST(Presets, OpenWithTheirQuestion) {
 // of the time of all tests: sanitizers see what they see in one.
 std::vector<std::string> Formats() {
   if (kSanitized) return {"q8"};
-  return {"f32", "bf16", "q8"};
+  return {"f32", "bf16", "q8", "q4"};
 }
 
 // Each prompt is decoded in each size and in each format, in one of three sizes

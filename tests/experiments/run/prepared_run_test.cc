@@ -196,7 +196,7 @@ TEST(PreparedRun, HasOneChainForADraftVocabularyFoundOrNamed) {
           "compare:\n  chains:\n    chains:\n    - {target: pycode-target, "
           "drafter: ",
           std::filesystem::path(small.path()).filename().string(),
-          ", temperature: 1, length: 4, speed: 1}\n"),
+          ", temperature: 1, length: 4, speed: 1}\n  verifiers: false\n"),
       shelf);
   ASSERT_TRUE(run.ok()) << run.status();
   EXPECT_THAT(run->cells, SizeIs(6));  // two chains: of the list, and of all
