@@ -10,6 +10,7 @@
 
 #include "core/base/check.h"
 #include "core/base/common.h"
+#include "core/base/panels/four_bits.h"
 #include "core/base/panels/weight_panels.h"
 #include "core/base/weight_format.h"
 
@@ -77,23 +78,13 @@ void Q8_0(const std::uint8_t* in, float* out) {
     out[i] = scale * static_cast<float>(static_cast<std::int8_t>(in[2 + i]));
 }
 
-// Scale and offset of one of the eight parts of a large block, six bits each,
-// packed into twelve bytes.
+// Scale and offset of one of the eight parts of a large block.
 struct Part {
   float scale;
   float offset;
 };
 Part PartOf(const std::uint8_t* in, int part) {
-  const std::uint8_t* packed = in + 4;
-  int scale = 0;
-  int offset = 0;
-  if (part < 4) {
-    scale = packed[part] & 0x3f;
-    offset = packed[part + 4] & 0x3f;
-  } else {
-    scale = Low(packed[part + 4]) | (packed[part - 4] >> 2 & 0x30);
-    offset = High(packed[part + 4]) | (packed[part] >> 2 & 0x30);
-  }
+  const auto [scale, offset] = SixBitsOf(in + 4, part);
   return {Half(in) * static_cast<float>(scale),
           Half(in + 2) * static_cast<float>(offset)};
 }

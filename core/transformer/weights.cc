@@ -254,6 +254,7 @@ std::vector<KeptMatrix> TransformerWeights::kept() const {
       kept.push_back({std::string(name), weight->format()});
   };
   add("embedding", embedding);
+  add("positions", positions);
   add("fuse", fuse);
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const std::string layer = absl::StrCat("layers.", i, ".");

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "configs/loader/yaml.h"
+#include "core/prob/draw_kind.h"
+#include "decode/host_cause.h"
 #include "drafters/catalogue.h"
 #include "drafters/draft_vocabulary.h"
 #include "experiments/plan/params_edit.h"
@@ -281,12 +283,19 @@ class Matcher {
     return compare_.measured || !compare_.chains.empty();
   }
 
+  // Whether one verifier may keep more tokens than another: at temperature 0
+  // all keep the same, and a device that runs rounds alone judges from the
+  // root.
+  static bool VerifierMatters(const ExperimentCell& cell) {
+    return TemperatureOf(cell) > 0 && cell.spec.rounds != RoundsOn::kDevice;
+  }
+
   // Whether the rival is a tree that is judged from the root, and that
   // traversal verification can judge, which keeps at least as many tokens in
-  // expectation. At temperature 0 it keeps the same.
+  // expectation.
   static bool GainsByTraversal(const ExperimentCell& cell,
                                const Drafts& drafts) {
-    return TemperatureOf(cell) > 0 && !drafts.chain && !drafts.shares_draws &&
+    return VerifierMatters(cell) && !drafts.chain && !drafts.shares_draws &&
            (Is(cell.spec.verifier, kRounds) ||
             Is(cell.spec.verifier, kWithoutReplacement));
   }
@@ -333,7 +342,7 @@ class Matcher {
   // expectation.
   static absl::string_view Predicted(const ExperimentCell& cell,
                                      const OneDrafter& drafter) {
-    return TemperatureOf(cell) > 0 && DrawsIndependently(drafter.section)
+    return VerifierMatters(cell) && DrawsIndependently(drafter.section)
                ? kBlock
                : kRounds;
   }
@@ -390,6 +399,7 @@ class Matcher {
              absl::string_view verifier) {
     ExperimentCell cell = rival;
     cell.spec = MethodOf(drafter, ChainPolicy(length), Named(verifier));
+    cell.spec.rounds = rival.spec.rounds;
     cell.axes.resize(rival.shared_axes);
     cell.opponents.clear();
     const std::string key = absl::StrCat(rival.combination, " ", length, " ",

@@ -18,6 +18,18 @@ HAS_PIP = subprocess.run([sys.executable, "-m", "pip", "--version"],
                          capture_output=True, check=False).returncode == 0
 
 
+def write_scripts(test, root, sums):
+    """Writes the script into a project at `root`, with other sums after these words."""
+    (root / "scripts").mkdir(parents=True)
+    for name in "common.sh", "models":
+        text = (PROJECT / "scripts" / name).read_text()
+        for before, digest in sums.items():
+            text, times = re.subn(rf"(?<={before})[0-9a-f]{{64}}", digest, text)
+            test.assertEqual(times, name == "models")
+        (root / "scripts" / name).write_text(text)
+    (root / "scripts/models").chmod(0o755)
+
+
 @unittest.skipUnless(HAS_PIP, "python3 has no pip (scripts/setup installs it)")
 class ModelsTest(unittest.TestCase):
 
@@ -26,7 +38,6 @@ class ModelsTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name) / "project"
         self.shelf = pathlib.Path(folder.name) / "shelf"
-        (self.root / "scripts").mkdir(parents=True)
         self.shelf.mkdir()
         self.write_package()
         digest = hashlib.sha256((self.shelf / PACKAGE).read_bytes())
@@ -43,14 +54,8 @@ class ModelsTest(unittest.TestCase):
             package.writestr(info + "RECORD", "")
 
     def write_script(self, of_package, of_model):
-        for name in "common.sh", "models":
-            text = (PROJECT / "scripts" / name).read_text()
-            for variable, digest in ("sum", of_package), ("model_sum", of_model):
-                text, times = re.subn(rf"(?<=local {variable}=)[0-9a-f]{{64}}", digest,
-                                      text)
-                self.assertEqual(times, name == "models")
-            (self.root / "scripts" / name).write_text(text)
-        (self.root / "scripts/models").chmod(0o755)
+        write_scripts(self, self.root, {"local sum=": of_package,
+                                        "local model_sum=": of_model})
 
     def models(self, *arguments, environment=()):
         return subprocess.run([self.root / "scripts/models", *arguments],
@@ -248,19 +253,12 @@ class QwenTest(unittest.TestCase):
         self.root = pathlib.Path(folder.name) / "project"
         self.made = self.root / "build/models"
         self.made.mkdir(parents=True)
-        (self.root / "scripts").mkdir()
         self.models = {size: b"".join(b"GGUF %s part %d;" % (size.encode(), i)
                                       for i in range(1, parts + 1))
                        for size, (_, _, parts) in QWEN.items()}
-        for name in "common.sh", "models":
-            text = (PROJECT / "scripts" / name).read_text()
-            for size, model in self.models.items():
-                digest = hashlib.sha256(model).hexdigest()
-                text, times = re.subn(rf"(?<=qwen_file {size} )[0-9a-f]{{64}}",
-                                      digest, text)
-                self.assertEqual(times, name == "models")
-            (self.root / "scripts" / name).write_text(text)
-        (self.root / "scripts/models").chmod(0o755)
+        write_scripts(self, self.root,
+                      {f"qwen_file {size} ": hashlib.sha256(model).hexdigest()
+                       for size, model in self.models.items()})
         for size in QWEN:
             self.write_parts(size)
 

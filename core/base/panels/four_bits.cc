@@ -153,12 +153,8 @@ void PackSuperBlock(const std::byte* from, std::size_t super, std::size_t row,
   const std::byte* const q = six + 12;
   std::array<std::uint8_t, kBlock> quants = {};
   for (std::size_t j = 0; j < kInSuper; ++j) {
-    const std::uint8_t a =
-        j < 4 ? Byte(six + j) & 63
-              : (Byte(six + j + 4) & 15) | (Byte(six + j - 4) >> 6 << 4);
-    const std::uint8_t b =
-        j < 4 ? Byte(six + j + 4) & 63
-              : (Byte(six + j + 4) >> 4) | (Byte(six + j) >> 6 << 4);
+    const auto [a, b] = SixBitsOf(reinterpret_cast<const std::uint8_t*>(six),
+                                  static_cast<int>(j));
     to[kLowBits + j * kLaneRows + row] =
         static_cast<std::byte>((a & 15) | (b & 15) << 4);
     const int high = (a >> 4 | (b >> 4) << 2) << (j / 4 * 4);
@@ -200,6 +196,12 @@ Line LineOf(WeightFormat format, const std::byte* scales, std::size_t block,
 }
 
 }  // namespace
+
+SixBits SixBitsOf(const std::uint8_t* twelve, int part) {
+  if (part < 4) return {twelve[part] & 63, twelve[part + 4] & 63};
+  return {(twelve[part + 4] & 15) | (twelve[part - 4] >> 2 & 48),
+          twelve[part + 4] >> 4 | (twelve[part] >> 2 & 48)};
+}
 
 std::optional<WeightFormat> FourBitFormat(DType dtype) {
   if (dtype == DType::kQ4_0) return WeightFormat::kQ4;

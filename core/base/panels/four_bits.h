@@ -17,6 +17,7 @@
 #define BANYAN_CORE_BASE_PANELS_FOUR_BITS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "core/base/number_rows.h"
@@ -29,6 +30,14 @@ inline constexpr int kSuperBlock = 256;
 // The format that keeps a file's blocks of this type as they are; none: no
 // format does.
 std::optional<WeightFormat> FourBitFormat(DType dtype);
+
+// The scale and the step of one of the eight parts of a Q4_K or Q5_K block, six
+// bits each, which twelve bytes hold.
+struct SixBits {
+  int scale;
+  int step;
+};
+SixBits SixBitsOf(const std::uint8_t* twelve, int part);
 
 // Bytes of a panel before its scales.
 constexpr std::size_t FourBitScalesOffset(int columns) {

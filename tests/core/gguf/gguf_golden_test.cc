@@ -187,7 +187,7 @@ TEST(WeightBlocks, MakeAModelOfFourBits) {
   const struct {
     const char* name;
     std::set<std::string> formats;
-  } kCases[] = {{"gpt2", {"q4", "q8"}}, {"types", {"q4", "q8"}}};
+  } kCases[] = {{"gpt2", {"f32", "q4", "q8"}}, {"types", {"q4", "q8"}}};
   for (const auto& [name, formats] : kCases) {
     const GoldenNumbers golden = ReadGoldenLogits(File(name, "safetensors"));
     double largest = 0;

@@ -10,6 +10,7 @@
 #include "configs/loader/yaml.h"
 #include "core/base/common.h"
 #include "core/base/params.h"
+#include "decode/host_cause.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/read_experiment.h"
 #include "tests/experiments/plan/made_experiment.h"
@@ -155,6 +156,22 @@ TEST(Opponents, HaveOtherVerifiersOnlyWhereTheyAreWanted) {
               ElementsAre("tree: multi_round at 0", "tree: multi_round at 1"));
   EXPECT_THAT(Verifiers(*experiment, "chain-2 weak"),
               ElementsAre("chain-2 weak by block: block at 1"));
+}
+
+// A device that runs rounds alone judges from the root, and chains run there as
+// the trees do.
+TEST(Opponents, OfRoundsOnADeviceAreJudgedThere) {
+  const auto experiment =
+      Read(absl::StrCat("rounds: device\n", kMethods, Lengths()));
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  EXPECT_THAT(Verifiers(*experiment, "tree"),
+              ElementsAre("tree: multi_round at 0", "tree: multi_round at 1"));
+  EXPECT_THAT(Verifiers(*experiment, "chain-2 weak"),
+              ElementsAre("chain-2 weak: multi_round at 1"));
+  for (const ExperimentCell& cell : experiment->cells)
+    if (cell.method != "plain") {
+      EXPECT_EQ(cell.spec.rounds, RoundsOn::kDevice) << cell.name;
+    }
 }
 
 // One that only ranks candidates, and draws shared by cousins.
