@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Times greedy decoding of the same prompts by Banyan and by its peers (scripts/peers).
 
-  peers.py PROGRAM MODEL.gguf DIRECTORY [--prompts N] [--max-new-tokens N]
+  peers.py PROGRAM FOLDER [--models smollm2|qwen] [--prompts N] [--max-new-tokens N]
            [--workload FILE] [--check]
 
-With --check it only looks at the options, and ends with 3 if they are in order.
-DIRECTORY is MODEL.gguf as `banyan convert` writes it. Every prompt is decoded by every
-method before the next prompt; the starting method rotates. Every engine gets the token
-ids of Banyan's chat template. Times exclude the prompt. The peers' pass over the prompt
-yields a token and counts as a pass; Banyan's prefill yields none and does not count.
+With --check it only looks at the options, and ends with 3 if they are in order. FOLDER
+holds the GGUF files. Every prompt is decoded by every method before the next prompt; the
+starting method rotates. Every engine gets the token ids of Banyan's chat template;
+whether transformers' tokenizer and template give the same is counted. Times exclude the
+prompt. The peers' pass over the prompt yields a token and counts as a pass; Banyan's
+prefill yields none and does not count.
 """
 
 import argparse
@@ -21,11 +22,32 @@ import platform
 import random
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 IN_ORDER = 3  # the exit status of --check
 LOOKUP = 8  # draft tokens of prompt lookup, as in configs/methods/copy.yaml
+CHAIN_LENGTH = 3  # draft tokens of a small model
+
+# Of Banyan's `weights` the first computes the texts that others are compared with, the
+# last the speed. `peer_weights` are transformers', `blocks` what llama.cpp computes with.
+Models = collections.namedtuple("Models",
+                                "name file draft weights peer_weights blocks")
+MODELS = {
+    "smollm2": Models("SmolLM2-135M-Instruct", "SmolLM2-135M-Instruct.Q4_1.gguf", None,
+                      ("bf16", "q8", "q4"), ("bfloat16", "float32"), "Q4_1"),
+    "qwen": Models("Qwen2.5-Coder-1.5B-Instruct",
+                   "Qwen2.5-Coder-1.5B-Instruct.Q4_K_M.gguf",
+                   "Qwen2.5-Coder-0.5B-Instruct.Q4_K_M.gguf",
+                   ("f32", "q8", "q4"), ("float32",), "Q4_K_M"),
+}
+CHAIN = """models:
+  draft: {{directory: {file}, weights: q4}}
+drafters: [{{name: small_model, model: draft}}]
+policy: {{name: chain, nodes: {nodes}}}
+verifier: {{name: multi_round}}
+"""
 
 # `tokens` took `seconds`; without those of the first pass, which reads the prompt.
 Outcome = collections.namedtuple("Outcome", "ids passes tokens seconds")
@@ -55,12 +77,18 @@ class Banyan:
 
     def __init__(self, options):
         self.options = options
-        self.methods = {
-            (method, weights): [] if method == "plain" else
-            ["--method", ROOT / f"configs/methods/{preset}.yaml"]
-            for method, preset in (("plain", ""), ("prompt lookup", "copy"),
-                                   ("suffix decoding", "suffix"))
-            for weights in ("bf16", "q8")}
+        files = {"prompt lookup": ROOT / "configs/methods/copy.yaml",
+                 "suffix decoding": ROOT / "configs/methods/suffix.yaml"}
+        if options.draft:
+            files["small model"] = pathlib.Path(options.scratch) / "chain.yaml"
+            files["small model"].write_text(
+                CHAIN.format(file=json.dumps(str(options.draft)), nodes=CHAIN_LENGTH))
+        reference, *others = options.models.weights
+        self.methods = {("plain", reference): []}
+        for weights in others if options.draft else options.models.weights:
+            self.methods["plain", weights] = []
+            for method, file in files.items():
+                self.methods[method, weights] = ["--method", file]
 
     def generate(self, method, text):
         done = subprocess.run(
@@ -99,21 +127,33 @@ class HuggingFace:
     modules = ("torch", "transformers")
 
     def __init__(self, options):
+        os.environ["TQDM_DISABLE"] = "1"
         import torch
         import transformers
         transformers.logging.set_verbosity_error()
         transformers.logging.disable_progress_bar()
         torch.set_num_threads(os.cpu_count())
         self.torch, self.limit = torch, options.max_new_tokens
-        self.models = {
-            weights: transformers.AutoModelForCausalLM.from_pretrained(
-                options.directory, dtype=dtype).eval()
-            for weights, dtype in (("bf16", torch.bfloat16), ("f32", torch.float32))}
-        self.methods = {
-            (method, weights): more
-            for method, more in (("plain", {}),
-                                 ("prompt lookup", {"prompt_lookup_num_tokens": LOOKUP}))
-            for weights in self.models}
+
+        def load(path, **more):
+            return transformers.AutoModelForCausalLM.from_pretrained(
+                path.parent, gguf_file=path.name, **more).eval()
+
+        self.models = {name: load(options.model, dtype=getattr(torch, name))
+                       for name in options.models.peer_weights}
+        self.tokenizer = transformers.AutoTokenizer.from_pretrained(
+            options.model.parent, gguf_file=options.model.name)
+        methods = {"plain": {}, "prompt lookup": {"prompt_lookup_num_tokens": LOOKUP}}
+        if options.draft:
+            methods["small model"] = {
+                "assistant_model": load(options.draft, dtype=torch.float32)}
+        self.methods = {(method, name): more for method, more in methods.items()
+                        for name in self.models}
+
+    def prompt(self, message):
+        return self.tokenizer.apply_chat_template(
+            [{"role": "user", "content": message}], add_generation_prompt=True,
+            return_dict=True)["input_ids"]
 
     def decode(self, method, prompt):
         clock, model = Clock(), self.models[method[1]]
@@ -145,9 +185,9 @@ class LlamaCpp:
                 str(options.model), n_ctx=2048, n_threads=os.cpu_count(),
                 n_threads_batch=os.cpu_count(), verbose=False, **more)
 
-        # The file's blocks are what it computes with.
-        self.methods = {("plain", "Q4_1"): model(),
-                        ("prompt lookup", "Q4_1"): model(
+        blocks = options.models.blocks
+        self.methods = {("plain", blocks): model(),
+                        ("prompt lookup", blocks): model(
                             draft_model=LlamaPromptLookupDecoding(
                                 num_pred_tokens=LOOKUP))}
 
@@ -214,31 +254,33 @@ def interval(value, *columns):
     return draws[50], draws[-50]
 
 
-def table(found):
-    plain = found["Banyan", "plain", "bf16"]
-    yield (f"{'engine':<13}{'method':<17}{'weights':<8}{'tokens/s':>9}{'':18}"
-           f"{'per pass':>9}{'against Banyan plain bf16':>27}{'same text':>11}")
-    for (engine, method, weights), outcomes in found.items():
+def table(found, weights):
+    texts, plain = (found["Banyan", "plain", name] for name in (weights[0], weights[-1]))
+    yield (f"{'engine':<13}{'method':<17}{'weights':<10}{'tokens/s':>9}{'':18}"
+           f"{'per pass':>9}{f'against Banyan plain {weights[-1]}':>27}"
+           f"{f'text of {weights[0]}':>14}")
+    for (engine, method, format_), outcomes in found.items():
         low, high = interval(speed, outcomes)
         ratio = speed(outcomes) / speed(plain)
         least, most = interval(lambda a, b: speed(a) / speed(b), outcomes, plain)
         passes = sum(len(o.ids) for o in outcomes) / sum(o.passes for o in outcomes)
-        same = sum(o.ids == p.ids for o, p in zip(outcomes, plain))
-        yield (f"{engine:<13}{method:<17}{weights:<8}{speed(outcomes):>9.1f}"
+        same = sum(o.ids == p.ids for o, p in zip(outcomes, texts))
+        yield (f"{engine:<13}{method:<17}{format_:<10}{speed(outcomes):>9.1f}"
                f"{f' [{low:.1f}, {high:.1f}]':<18}{passes:>9.2f}"
                f"{f'{ratio:.2f} [{least:.2f}, {most:.2f}]':>27}"
-               f"{f'{same} of {len(plain)}':>11}")
+               f"{f'{same} of {len(texts)}':>14}")
 
 
 def parse(arguments):
     parser = argparse.ArgumentParser(
-        prog="scripts/peers", description=__doc__,
-        usage="scripts/peers [--prompts N] [--max-new-tokens N] [--workload FILE]",
+        prog="scripts/peers", description=__doc__, allow_abbrev=False,
+        usage="scripts/peers [--models smollm2|qwen] [--prompts N] "
+              "[--max-new-tokens N] [--workload FILE]",
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("program", type=pathlib.Path)
-    parser.add_argument("model", type=pathlib.Path)
-    parser.add_argument("directory", type=pathlib.Path)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--models", choices=tuple(MODELS), default="smollm2")
     parser.add_argument("--prompts", type=int, default=10)
     parser.add_argument("--max-new-tokens", type=int, default=64)
     parser.add_argument("--workload", type=pathlib.Path,
@@ -246,6 +288,10 @@ def parse(arguments):
     options = parser.parse_args(arguments)
     if options.prompts < 1 or options.max_new_tokens < 2:
         parser.error("expected --prompts from 1 and --max-new-tokens from 2")
+    options.models = MODELS[options.models]
+    options.folder = options.folder.resolve()
+    options.model = options.folder / options.models.file
+    options.draft = options.models.draft and options.folder / options.models.draft
     try:
         options.messages = first_messages(options.workload, options.prompts)
     except (OSError, ValueError) as error:
@@ -253,10 +299,8 @@ def parse(arguments):
     return options
 
 
-def main(arguments):
-    options = parse(arguments)
-    if options.check:
-        return IN_ORDER
+def compare(options):
+    weights = options.models.weights
     prompts = len(options.messages)
     banyan = Banyan(options)
     engines, lines = [banyan], []
@@ -270,23 +314,36 @@ def main(arguments):
         engines.append(peer(options))
     turns = [(engine, method) for engine in engines for method in engine.methods]
     found = {(engine.name, *method): [] for engine, method in turns}
+    same_prompts = 0
     for index, message in enumerate(options.messages):
-        prompt = banyan.generate(("plain", "bf16"),
+        prompt = banyan.generate(("plain", weights[-1]),
                                  ["--chat", "--prompt", message])["prompt_ids"]
+        same_prompts += any(isinstance(engine, HuggingFace) and
+                            engine.prompt(message) == prompt for engine in engines)
         for engine, method in turns[index % len(turns):] + turns[:index % len(turns)]:
             found[(engine.name, *method)].append(engine.decode(method, prompt))
         print(f"{index + 1} of {prompts} prompts", file=sys.stderr, flush=True)
     processor = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo")
                       if line.startswith("model name")), platform.processor())
-    print(f"SmolLM2-135M-Instruct, greedy, {prompts} prompts of "
+    print(f"{options.models.name}, greedy, {prompts} prompts of "
           f"{options.workload.name}, at most {options.max_new_tokens} new tokens; "
           f"{processor}, {os.cpu_count()} cores. Tokens per second after the prompt.")
-    print("\n".join(table(found)))
+    print("\n".join(table(found, weights)))
+    if any(isinstance(engine, HuggingFace) for engine in engines):
+        lines.append(f"transformers' tokenizer and chat template give Banyan's tokens for "
+                     f"{same_prompts} of {prompts} prompts.")
     print("\n".join(lines + [
-        "transformers computes bf16 in bf16, Banyan in float32; llama.cpp computes with "
-        "the file's 4-bit blocks: their texts may differ.",
-        "Neither peer drafts a tree here; transformers' assisted generation needs a "
-        "smaller model of the same tokens, and there is none yet."]))
+        "transformers expands the file's blocks and computes bf16 in bf16, Banyan in "
+        "float32; llama.cpp computes with the file's 4-bit blocks: their texts may differ. "
+        "No peer drafts a tree here."]))
+
+
+def main(arguments):
+    options = parse(arguments)
+    if options.check:
+        return IN_ORDER
+    with tempfile.TemporaryDirectory() as options.scratch:
+        compare(options)
     return 0
 
 

