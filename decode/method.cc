@@ -70,7 +70,7 @@ absl::StatusOr<Trunk> MakeTrunk(const std::string& drafter_name,
                                 const Params& policy, const Method& method) {
   BANYAN_ASSIGN_OR_RETURN(PolicyChoice choice, BuildPolicy(policy));
   Trunk trunk = {.drafter_name = drafter_name,
-                 .policy_name = policy.Find("name")->text(),
+                 .policy_name = PartName(policy),
                  .drafter = std::move(drafter),
                  .policy = std::move(choice.policy)};
   if (choice.draw_kind.has_value()) {

@@ -1,5 +1,6 @@
 #include "decode/round_engine.h"
 
+#include "core/base/messages.h"
 #include "core/model/model.h"
 #include "decode/device_rounds.h"
 
@@ -20,6 +21,7 @@ absl::StatusOr<HostCause> RoundEngine::WhyHere(
 absl::StatusOr<RoundRecords> RoundEngine::Run(
     const Method& method, absl::Span<Sequence* const> sequences,
     RandomSource& random) const {
+  BANYAN_RETURN_IF_ERROR(AskStop());
   for (const Sequence* sequence : sequences)
     BANYAN_RETURN_IF_ERROR(sequence->failed);
   PhaseTimer timer(*clock_, method.trunks.size());

@@ -114,8 +114,7 @@ std::vector<absl::string_view> DrafterFolderKeys() {
 std::string DrafterTitle(const Params& section) {
   std::vector<std::string> parts;
   AddTitles(section, parts);
-  const Params* name = section.Find("name");
-  const std::string own = name == nullptr ? "" : name->text();
+  const std::string own = PartName(section);
   return parts.empty()
              ? own
              : absl::StrCat(own, "(", absl::StrJoin(parts, ", "), ")");

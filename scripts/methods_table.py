@@ -58,11 +58,11 @@ def drafts_with_itself(setting):
 
 def rows_of(program, folder):
     """Returns one dict for each cell that drafts."""
-    import banyan_records  # needs protobuf, which main() requires
+    import banyan.records  # needs protobuf, which main() requires
     figures = figures_of(program, folder)
     with warnings.catch_warnings():  # the report prints them too
-        warnings.simplefilter("ignore", banyan_records.RecordWarning)
-        cells = banyan_records.read(folder).cells
+        warnings.simplefilter("ignore", banyan.records.RecordWarning)
+        cells = banyan.records.read(folder).cells
     rows = []
     for cell in cells:
         if not cell.setting.trunks:

@@ -4,9 +4,9 @@
   python_package.py [--protoc PROGRAM]           writes it
   python_package.py --check [--protoc PROGRAM]   fails if it differs, and says where
 
-- python/banyan_records/record_pb2.py: by protoc, from experiments/records/record.proto.
+- python/banyan/records/record_pb2.py: by protoc, from experiments/records/record.proto.
 - The tables of columns in python/README.md, between `<!-- columns of X -->` and
-  `<!-- end -->`: from python/banyan_records/tables.py and report.py.
+  `<!-- end -->`: from python/banyan/records/tables.py and report.py.
 
 Needs protoc and Python's protobuf, which scripts/setup installs.
 """
@@ -22,7 +22,7 @@ import system_python
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SCHEMA = "experiments/records/record.proto"
-MODULE = ROOT / "python" / "banyan_records" / "record_pb2.py"
+MODULE = ROOT / "python" / "banyan" / "records" / "record_pb2.py"
 README = ROOT / "python" / "README.md"
 
 
@@ -39,13 +39,13 @@ def module(protoc):
 def column_tables():
     """Markdown by the table's name."""
     sys.path.insert(0, str(ROOT / "python"))
-    from banyan_records import report, tables
+    from banyan.records import report, tables
     columns = {
         "every table": tables.OF_CELL + tables.OF_PROMPT,
         "prompts": tables.PROMPTS,
         "rounds": tables.ROUNDS,
         "nodes": tables.NODES,
-        "summary": sys.modules["banyan_records.report"].COLUMNS,
+        "summary": sys.modules["banyan.records.report"].COLUMNS,
     }
     return {name: "\n".join(
         ["| column | type | unit | |", "| --- | --- | --- | --- |"] +

@@ -281,10 +281,32 @@ void ParamsBuilder::Open(Params::Kind kind, const YAML::Mark& mark,
   open_.push_back(std::move(frame));
 }
 
+namespace {
+
+// {python: "module:Class"} is short for a name and a class.
+void NamePythonPart(std::vector<Params::Entry>& entries) {
+  const auto find = [&](absl::string_view key) {
+    return std::find_if(entries.begin(), entries.end(),
+                        [&](const auto& entry) { return entry.key == key; });
+  };
+  const auto python = find(kPythonPart);
+  if (python == entries.end() || find("name") != entries.end() ||
+      find("class") != entries.end() ||
+      python->value.kind() != Params::Kind::kScalar)
+    return;
+  const Origin at = python->key_origin;
+  python->key = "class";
+  entries.insert(entries.begin(), {"name", at,
+                                   Params::Scalar(std::string(kPythonPart), at)});
+}
+
+}  // namespace
+
 void ParamsBuilder::Close() {
   if (!status_.ok()) return;
   Frame frame = std::move(open_.back());
   open_.pop_back();
+  NamePythonPart(frame.entries);
   Params params = frame.kind == Params::Kind::kMap
                       ? Params::Map(std::move(frame.entries), frame.origin)
                       : Params::List(std::move(frame.items), frame.origin);

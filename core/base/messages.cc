@@ -100,4 +100,16 @@ std::string UnknownName(absl::string_view what, absl::string_view name,
   return message;
 }
 
+namespace {
+
+absl::Status (*stop_asker)() = nullptr;
+
+}  // namespace
+
+void SetStop(absl::Status (*ask)()) { stop_asker = ask; }
+
+absl::Status AskStop() {
+  return stop_asker == nullptr ? absl::OkStatus() : stop_asker();
+}
+
 }  // namespace banyan

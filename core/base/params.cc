@@ -215,4 +215,12 @@ absl::Status ParamsReader::Finish() const {
   return status_;
 }
 
+std::string PartName(const Params& section) {
+  const Params* const name = section.Find("name");
+  if (name == nullptr) return {};
+  const Params* const python =
+      name->text() == kPythonPart ? section.Find("class") : nullptr;
+  return python == nullptr ? name->text() : python->text();
+}
+
 }  // namespace banyan

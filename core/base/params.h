@@ -356,6 +356,13 @@ class Keys {
   std::vector<std::function<void(ParamsReader& in, Options& options)>> reads_;
 };
 
+// The name of parts that are classes of Python: {python: "module:Class"} is
+// short for {name: python, class: "module:Class"}.
+inline constexpr absl::string_view kPythonPart = "python";
+
+// What a part's section is called: its name or, of one in Python, its class.
+std::string PartName(const Params& section);
+
 // Looking up a row of a catalogue by the name a configuration gives.
 //
 // A catalogue is one table in one file: a span of rows, each with a `name` and
@@ -378,6 +385,9 @@ absl::StatusOr<const Row*> FindRow(absl::Span<const Row> rows,
     if (row.name == text) return &row;
     known.push_back(row.name);
   }
+  if (text == kPythonPart)
+    return name->Error(absl::StrCat(
+        kind, ": a class of Python; `python -m banyan` runs it (python/README.md)"));
   return name->Error(UnknownName(kind, text, known));
 }
 

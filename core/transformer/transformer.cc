@@ -352,6 +352,7 @@ std::unique_ptr<Session> Transformer::NewSession() const {
 
 absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Transformer::Score(
     absl::Span<const ScoreRequest> requests) const {
+  BANYAN_RETURN_IF_ERROR(AskStop());
   std::vector<SequenceRequest> own;
   for (const ScoreRequest& request : requests) {
     TransformerSequence* const sequence = SequenceOf(request.session);

@@ -48,8 +48,9 @@ int OutOfMemory() {
   return kFailed;
 }
 
-int Run(int argc, char** argv) {
-  AddOwnParts();
+}  // namespace
+
+int RunCommands(int argc, char** argv) {
   CommandLine line("banyan",
                    "Tree-based speculative inference of language models.",
                    Version());
@@ -70,15 +71,14 @@ int Run(int argc, char** argv) {
   return code;
 }
 
-}  // namespace
-
 // Nothing of ours throws; what containers and threads throw is told here.
 int RunProgram(int argc, char** argv) {
   // A file that reaches its limit (ulimit -f) is an error of its write, which
   // is told; the signal would end the program without a word.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
-    return Run(argc, argv);
+    AddOwnParts();
+    return RunCommands(argc, argv);
   } catch (const std::bad_alloc&) {
     return OutOfMemory();
   } catch (const std::length_error&) {

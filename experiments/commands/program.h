@@ -32,8 +32,12 @@ Parts AddOwnParts();
 
 // The program as a function: one subcommand a run.
 
-// Runs main()'s arguments with the project's parts and OwnParts(). Returns the
-// exit status. Prints errors, those that the standard library throws too.
+// Runs a program's arguments with the parts that the catalogues have. Returns
+// the exit status, and prints errors.
+int RunCommands(int argc, char** argv);
+
+// The same for main(), with OwnParts() and the errors that the standard library
+// throws.
 int RunProgram(int argc, char** argv);
 
 }  // namespace banyan

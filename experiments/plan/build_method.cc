@@ -17,7 +17,7 @@ absl::StatusOr<Method> StartMethod(const MethodSpec& spec, SamplingRule rule) {
   Method method;
   method.rule = std::move(rule);
   BANYAN_ASSIGN_OR_RETURN(method.verifier, BuildVerifier(spec.verifier));
-  method.verifier_name = spec.verifier.Find("name")->text();
+  method.verifier_name = PartName(spec.verifier);
   method.scoring = spec.scoring;
   method.rounds = spec.rounds.value_or(RoundsOn::kAuto);
   return method;

@@ -14,7 +14,7 @@ import unittest
 import warnings
 
 sys.dont_write_bytecode = True
-from recorded import PROJECT, Recorded, banyan_records, run, system_python  # noqa: E402
+from recorded import PROJECT, Recorded, banyan, run, system_python  # noqa: E402
 
 system_python.skip_without("google.protobuf", "matplotlib", "pandas")
 os.environ["MPLBACKEND"] = "Agg"
@@ -63,7 +63,7 @@ class NotebookTest(Recorded):
         self.addCleanup(os.chdir, before)
         said = io.StringIO()
         with warnings.catch_warnings(), contextlib.redirect_stdout(said):
-            warnings.simplefilter("ignore", banyan_records.RecordWarning)
+            warnings.simplefilter("ignore", banyan.records.RecordWarning)
             for number, cell in enumerate(self.cells):
                 try:
                     exec(compile(cell, f"cell {number}", "exec"), names)

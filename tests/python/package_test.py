@@ -15,9 +15,9 @@ from recorded import PROJECT, Recorded, read, system_python  # noqa: E402
 USE = """
 import sys
 sys.path.insert(0, sys.argv[1])
-import banyan_records
-assert banyan_records.__file__.startswith(sys.argv[1]), banyan_records.__file__
-run = banyan_records.read(sys.argv[2])
+import banyan.records
+assert banyan.records.__file__.startswith(sys.argv[1]), banyan.records.__file__
+run = banyan.records.read(sys.argv[2])
 print(sum(row["tokens"] for row in run.prompts))
 """
 
@@ -34,9 +34,9 @@ class PackageTest(Recorded):
              "--no-deps", "--no-build-isolation", "--target", target, source],
             capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        installed = {path.name for path in (target / "banyan_records").glob("*.py")}
+        installed = {path.name for path in (target / "banyan/records").glob("*.py")}
         self.assertEqual(installed, {path.name for path in (
-            PROJECT / "python" / "banyan_records").glob("*.py")})
+            PROJECT / "python" / "banyan" / "records").glob("*.py")})
         [facts] = target.glob("*.dist-info/METADATA")
         needs = [line for line in facts.read_text(encoding="utf-8").splitlines()
                  if line.startswith("Requires-Dist:") and "extra" not in line]

@@ -13,7 +13,7 @@ import unittest
 import warnings
 
 sys.dont_write_bytecode = True
-from recorded import (HEADER_BYTES, Recorded, banyan_records, pb, read,  # noqa: E402
+from recorded import (HEADER_BYTES, Recorded, banyan, pb, read,  # noqa: E402
                       reported,
                       run, two_cells, warnings_of, write)
 
@@ -60,7 +60,7 @@ class ReadTest(Recorded):
         for folder in self.every_run():
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                banyan_records.read(folder)
+                banyan.records.read(folder)
             self.assertEqual([str(warning.message) for warning in caught],
                              warnings_of(run("export", folder)), folder.name)
 
@@ -386,7 +386,7 @@ class DamageTest(Recorded):
             path.write_bytes(whole[:size])
             kept, end = next((kept, end) for kept, end in (
                 (4, last), (2, chain), (1, plain)) if end <= size)
-            found = banyan_records.Run(path).files[0]
+            found = banyan.records.Run(path).files[0]
             self.assertEqual(found.entries, entries[:kept], size)
             self.assertEqual(found.whole_bytes, end, size)
             self.assertEqual(found.torn_bytes, size - end, size)
@@ -399,8 +399,8 @@ class DamageTest(Recorded):
         whole, [*_, last] = self.whole()
         path = self.folder / "warned.banyan"
         path.write_bytes(whole[:last - 1])
-        with self.assertWarnsRegex(banyan_records.RecordWarning, "ends in a torn entry"):
-            banyan_records.read(path)
+        with self.assertWarnsRegex(banyan.records.RecordWarning, "ends in a torn entry"):
+            banyan.records.read(path)
 
     def test_a_recorded_batch_that_is_torn_is_left_out(self):
         path = next(self.batched().glob("*.banyan"))
@@ -442,10 +442,10 @@ class DamageTest(Recorded):
             self.assertEqual(len(found.files), 1)
             self.assertIn("b.banyan: ends before its context does", found.warnings[0])
             self.assertEqual(found.warnings, warnings_of(run("export", folder)))
-            with self.assertRaises(banyan_records.NothingRecorded):
+            with self.assertRaises(banyan.records.NothingRecorded):
                 read(folder / "b.banyan")
         (folder / "a.banyan").unlink()
-        with self.assertRaises(banyan_records.NothingRecorded):
+        with self.assertRaises(banyan.records.NothingRecorded):
             read(folder)
 
     def test_other_files_are_refused(self):

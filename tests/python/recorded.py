@@ -20,12 +20,12 @@ sys.path[:0] = [str(PROJECT / "scripts"), str(PROJECT / "python")]
 import system_python  # noqa: E402 (the path comes first)
 
 system_python.skip_without("google.protobuf")
-import banyan_records  # noqa: E402
+import banyan.records  # noqa: E402
 
 PROGRAM = pathlib.Path(sys.argv[1]).resolve()
 MAKE_RECORDS = sys.argv[2] if len(sys.argv) > 2 else None
 HEADER_BYTES = 12
-pb = banyan_records.record_pb2
+pb = banyan.records.record_pb2
 
 HELLO = """
 question: Do shards, batches and chats read well?
@@ -64,18 +64,18 @@ def warnings_of(done):
 
 
 def read(*arguments, **options):
-    """banyan_records.read without its warnings."""
+    """banyan.records.read without its warnings."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", banyan_records.RecordWarning)
-        return banyan_records.read(*arguments, **options)
+        warnings.simplefilter("ignore", banyan.records.RecordWarning)
+        return banyan.records.read(*arguments, **options)
 
 
 def reported(*arguments):
-    """banyan_records.report of what the program says of these paths."""
+    """banyan.records.report of what the program says of these paths."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "report.json")
         run("report", *arguments, "--format", "json", "--out", path, expected=(0, 3))
-        return banyan_records.report(path)
+        return banyan.records.report(path)
 
 
 def frame(message):
@@ -180,7 +180,7 @@ class Recorded(unittest.TestCase):
     @contextlib.contextmanager
     def raises(self, *parts):
         """A RecordError whose message has all of these."""
-        with self.assertRaises(banyan_records.RecordError) as caught:
+        with self.assertRaises(banyan.records.RecordError) as caught:
             yield
         for part in parts:
             self.assertIn(str(part), str(caught.exception))

@@ -16,11 +16,11 @@ WALK = """
 import re, sys, warnings
 sys.path.insert(0, sys.argv[1])
 warnings.simplefilter("ignore")
-import banyan_records, banyan_records.tables, banyan_records.report
+import banyan.records, banyan.records.tables, banyan.records.report
 def most():
     return int(re.search(r"VmHWM:\\s*(\\d+) kB", open("/proc/self/status").read())[1])
 before = most()
-run = banyan_records.read(sys.argv[2])
+run = banyan.records.read(sys.argv[2])
 for table in (run.prompts, run.rounds, run.nodes):
     assert sum(1 for _ in table) >= 40
 print(most() - before)

@@ -1,7 +1,6 @@
 """`random` and `numpy.random` as they are while a function is enumerated."""
 
 import contextlib
-import itertools
 import random
 
 import numpy
@@ -52,7 +51,7 @@ class Python:
 
     def choices(self, population, weights=None, *, cum_weights=None, k=1):
         if cum_weights is not None:
-            weights = [b - a for a, b in itertools.pairwise([0, *cum_weights])]
+            weights = [b - a for a, b in zip([0, *cum_weights], cum_weights)]
         if weights is None:
             weights = [1] * len(population)
         return [population[self._tape.choose(weights)] for _ in range(k)]

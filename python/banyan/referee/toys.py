@@ -68,6 +68,7 @@ class Tree:
     tokens: numpy.ndarray
     parents: numpy.ndarray
     depths: numpy.ndarray
+    draws: numpy.ndarray
     drawn_from: numpy.ndarray
     logits: numpy.ndarray
     temperature: float
@@ -130,8 +131,8 @@ def draft(tape: Tape, target, drafter, text, branching, kind, setting):
         level = following
     logits = numpy.stack([row(target, node) for node in range(len(tokens))])
     tree = Tree(tokens=numpy.array(tokens), parents=numpy.array(parents),
-                depths=numpy.array(depths), drawn_from=numpy.array(drawn_from),
-                logits=logits, temperature=setting.temperature, top_p=setting.top_p,
-                text=tuple(text))
+                depths=numpy.array(depths), draws=numpy.array(draws),
+                drawn_from=numpy.array(drawn_from), logits=logits,
+                temperature=setting.temperature, top_p=setting.top_p, text=tuple(text))
     q = numpy.stack([proposal(node) for node in range(len(tokens))])
-    return setting.distribution(logits), q, numpy.array(draws), tree
+    return setting.distribution(logits), q, tree.draws, tree

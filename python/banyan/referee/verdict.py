@@ -285,7 +285,7 @@ def exact_of(function, *, draws="independent", trees=None, settings=SETTINGS,
     shapes = [tuple(shape) for shape in shapes]
     settings = [setting if isinstance(setting, Setting) else Setting(**setting)
                 for setting in settings]
-    name = getattr(function, "__qualname__", repr(function))
+    name = getattr(function, "__name__", repr(function))
     toys = [_Toy(function, vocabulary, shape, draws, setting)
             for setting in settings for shape in shapes for vocabulary in vocabularies
             if vocabulary ** sum(shape) <= MOST_DRAWS]

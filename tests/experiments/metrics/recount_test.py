@@ -26,7 +26,7 @@ sys.dont_write_bytecode = True
 import system_python  # noqa: E402 (the path comes first)
 
 system_python.skip_without("google.protobuf")
-import banyan_records  # noqa: E402
+import banyan.records  # noqa: E402
 
 BANYAN, MAKE_RECORDS = sys.argv[1:3]
 PHASES = ("draft", "derive", "target", "verify", "commit", "device")
@@ -411,8 +411,8 @@ class RecountTest(unittest.TestCase):
                        "--curve", folder / "costs.yaml")
             by_cell = collections.defaultdict(list)
             with warnings.catch_warnings():  # of the prompts that are missing
-                warnings.simplefilter("ignore", banyan_records.RecordWarning)
-                records = banyan_records.read(folder)
+                warnings.simplefilter("ignore", banyan.records.RecordWarning)
+                records = banyan.records.read(folder)
             for cell, record in records.records():
                 by_cell[cell.name].append(record)
         cls.reported = {(row["cell"], row["metric"], row["key"]): row

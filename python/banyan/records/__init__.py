@@ -1,9 +1,9 @@
 """Reads the record files and reports of banyan.
 
-    import banyan_records
-    run = banyan_records.read("out/hello")      # a folder of shards, a file, or a list
+    import banyan.records
+    run = banyan.records.read("out/hello")      # a folder of shards, a file, or a list
     run.rounds.pandas()                         # also prompts and nodes
-    report = banyan_records.report("hello.json")   # banyan report --format json
+    report = banyan.records.report("hello.json")   # banyan report --format json
     report.plot("size").savefig("speed.pdf")
 
 `read` returns a Run. It holds no record: every table is read from the files when it is
