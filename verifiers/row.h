@@ -18,7 +18,8 @@ using BuiltVerifier = absl::StatusOr<std::unique_ptr<Verifier>>;
 struct VerifierRow {
   absl::string_view name;
   absl::string_view sentence;
-  // All keys that `build` reads, but `name`; every key has a default.
+  // All keys that `build` reads, but `name`; every key has a default, but those
+  // of classes of Python, which `variants` then states.
   std::vector<KeyRow> keys = {};
   std::function<BuiltVerifier(ParamsReader& in)> build;
   // Sections beside the default one that conformance proves, in YAML.

@@ -116,9 +116,13 @@ absl::StatusOr<Rows> Policies() {
 absl::StatusOr<Rows> Verifiers() {
   Rows rows;
   for (const VerifierRow& row : VerifierCatalogue()) {
-    BANYAN_ASSIGN_OR_RETURN(const Params params,
-                            ParseYaml(absl::StrCat("{name: ", row.name, "}"),
-                                      std::string(row.name)));
+    const bool has_defaults =
+        std::none_of(row.keys.begin(), row.keys.end(),
+                     [](const KeyRow& key) { return key.required; });
+    BANYAN_ASSIGN_OR_RETURN(
+        const Params params,
+        ParseYaml(SectionOf(row.name, has_defaults ? "{}" : row.variants.front()),
+                  std::string(row.name)));
     BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Verifier> verifier,
                             BuildVerifier(params));
     const VerifierTraits traits = verifier->traits();
@@ -130,7 +134,7 @@ absl::StatusOr<Rows> Verifiers() {
     entry.Add("one_trunk_only", traits.one_list, "one trunk only");
     AddCounterpart(traits.device_judge.has_value(), entry);
     entry.AddKeys(row.keys);
-    entry.examples.push_back(SectionOf(row.name, "{}"));
+    if (has_defaults) entry.examples.push_back(SectionOf(row.name, "{}"));
     for (absl::string_view variant : row.variants)
       entry.examples.push_back(SectionOf(row.name, variant));
   }

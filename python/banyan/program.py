@@ -23,7 +23,12 @@ class Error(Exception):
 
 
 def core():
-    """The extension."""
+    """The extension: beside this file or, of a clone, where its build put it."""
+    package = sys.modules[__package__]
+    for folder in (os.environ.get("BANYAN_EXTENSION"),
+                   pathlib.Path(__file__).resolve().parents[2] / "build/release/python/banyan"):
+        if folder and os.fspath(folder) not in package.__path__:
+            package.__path__.append(os.fspath(folder))
     try:
         module = importlib.import_module("banyan._core")
     except ImportError as error:
@@ -110,6 +115,9 @@ def _file(source):
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
         yield path
+    except Error as error:
+        name = "<text>" if isinstance(source, str) else "<dict>"
+        raise Error(str(error).replace(path, name), error.code) from None
     finally:
         os.unlink(path)
 

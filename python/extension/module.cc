@@ -12,14 +12,18 @@
 
 #include "core/base/common.h"
 #include "core/base/messages.h"
-#include "drafters/catalogue.h"
 #include "experiments/commands/program.h"
 #include "python/extension/parts.h"
 #include "python/extension/views.h"
-#include "tree/policies/catalogue.h"
-#include "verifiers/catalogue.h"
 
 namespace banyan {
+
+Parts OwnParts() {
+  return {.drafters = {PythonDrafterRow()},
+          .policies = {PythonPolicyRow()},
+          .verifiers = {PythonVerifierRow()}};
+}
+
 namespace {
 
 // Hands what is written to a function of Python, in bytes: whole lines, and
@@ -119,9 +123,7 @@ int Run(std::vector<std::string> words, nb::callable out, nb::callable err) {
 
 NB_MODULE(_core, module) {
   namespace nb = nanobind;
-  banyan::AddVerifiers({{banyan::PythonVerifierRow()}});
-  banyan::AddPolicies({{banyan::PythonPolicyRow()}});
-  banyan::AddDrafters({{banyan::PythonDrafterRow()}});
+  banyan::AddOwnParts();
   banyan::SetStop(banyan::LookForSignals);
   banyan::DefineViews(module);
   module.def("run", &banyan::Run, nb::arg("words"), nb::arg("out"),

@@ -409,14 +409,16 @@ VerifierRow PythonVerifierRow() {
   return {.name = "python",
           .sentence = "A class of Python (python -m banyan).",
           .keys = KeysOf("Verifier"),
-          .build = BuildPythonVerifier};
+          .build = BuildPythonVerifier,
+          .variants = {"{class: 'banyan.examples:Rounds'}"}};
 }
 
 PolicyRow PythonPolicyRow() {
   return {.name = "python",
           .sentence = "A class of Python (python -m banyan).",
           .keys = KeysOf("TreePolicy"),
-          .build = BuildPythonPolicy};
+          .build = BuildPythonPolicy,
+          .examples = {"{class: 'banyan.examples:Broom', length: 2}"}};
 }
 
 DrafterRow PythonDrafterRow() {
@@ -424,7 +426,8 @@ DrafterRow PythonDrafterRow() {
           .sentence = "A class of Python (python -m banyan).",
           .draw_kinds = EveryDrawKind(),
           .keys = KeysOf("Drafter"),
-          .build = BuildPythonDrafter};
+          .build = BuildPythonDrafter,
+          .examples = {"{class: 'banyan.examples:Seen'}"}};
 }
 
 }  // namespace banyan

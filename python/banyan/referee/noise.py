@@ -10,6 +10,8 @@ for both. So `(p / exponential).argmax()` and `(logits + gumbel).argmax()` are c
 import math
 import numbers
 
+import numpy
+
 from .chance import CannotEnumerate
 
 # A guard against log(0) or a division by 0 that a program may add. It moves
@@ -62,13 +64,11 @@ def _stop(what):
 class Noise:
     """One random number: a Uniform, an Exponential or a Gumbel."""
 
-    __array_priority__ = 1000
-
     def __gt__(self, other):
-        return self._compare(other, lambda: other < self, greater=True)
+        return self._compare(other, greater=True)
 
     def __lt__(self, other):
-        return self._compare(other, lambda: other > self, greater=False)
+        return self._compare(other, greater=False)
 
     # Equality has probability 0.
     def __ge__(self, other):
@@ -82,15 +82,22 @@ class Noise:
 
     __hash__ = object.__hash__
 
-    def _compare(self, other, mirrored, greater):
+    def _compare(self, other, greater):
+        if other is self:  # numpy.searchsorted asks
+            return False
         if isinstance(other, Noise):
             return self._wins(other) if greater else other._wins(self)
         number = _number(other)
         if number is not None:
             return not self._below(number) if greater else self._below(number)
-        if hasattr(other, "__array__"):  # each of its elements in turn
-            return mirrored()
-        return NotImplemented
+        if not hasattr(other, "__array__"):
+            return NotImplemented
+        array = numpy.asarray(other)
+        found = numpy.empty(array.shape, dtype=bool)
+        for place, element in numpy.ndenumerate(array):
+            found[place] = self._compare(element, greater)
+        # PyTorch's tensors are answered by one of theirs.
+        return other.new_tensor(found) if hasattr(other, "new_tensor") else found
 
     def _below(self, number):
         raise CannotEnumerate(f"a comparison of {self._name} with a number")

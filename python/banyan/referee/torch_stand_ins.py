@@ -130,8 +130,9 @@ class Mode(TorchFunctionMode):
         moved = function(places, *args[1:], **kwargs)
 
         def taken(to):
-            return self._tensor(array.reshape(-1)[to.numpy()].reshape(tuple(to.shape)),
-                                args[0])
+            picked = numpy.empty(tuple(to.shape), dtype=object)
+            picked.reshape(-1)[:] = array.reshape(-1)[to.reshape(-1).numpy()]
+            return self._tensor(picked, args[0])
         return tuple(map(taken, moved)) if isinstance(moved, (tuple, list)) else taken(moved)
 
     def _extreme(self, name, tensor, dim=None, keepdim=False):
