@@ -335,7 +335,10 @@ absl::Status List(const ListOptions& options) {
       PrintMarkdown(catalogue);
     else if (!options.json)
       Print(catalogue);
-    for (const Row& row : catalogue.rows) all[catalogue.key].Add(row.json);
+    for (Row row : catalogue.rows) {
+      row.json["examples"] = row.examples;
+      all[catalogue.key].Add(std::move(row.json));
+    }
   }
   if (options.json) std::cout << all.Text(2) << "\n";
   return absl::OkStatus();

@@ -277,6 +277,7 @@ absl::StatusOr<std::shared_ptr<TableModel>> ReadTable(ParamsReader& in,
 // that drafts by it.
 absl::StatusOr<Params> ReadDrafter(const Params& section, int number,
                                    Workbench& bench) {
+  if (section.Find("name") != nullptr) return section;  // of the catalogue
   ParamsReader in(section, absl::StrCat("drafter ", number));
   const Params* sampling = in.Take("sampling");
   BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<TableModel> table,
@@ -311,6 +312,9 @@ absl::StatusOr<Sections> ReadSections(const Params& file, ExactFile& exact) {
   in.Optional("max_branches", max_branches);
   in.Ensure(max_branches >= 1, "max_branches", "must be at least 1");
   exact.options.max_branches = max_branches;
+  in.Optional("rounds_together", exact.options.rounds);
+  in.Ensure(exact.options.rounds >= 0, "rounds_together",
+            "must be at least 0");
   in.Required("target", sections.target);
   const MethodKeys keys = TakeMethodKeys(in);
   sections.control = in.Take("control");
@@ -326,7 +330,7 @@ absl::Status Break(const Params& control, ExactFile& exact, Method& method) {
   if (row->wrap != nullptr)
     method.verifier = row->wrap(std::move(method.verifier), method.rule);
   if (row->chance != nullptr) exact.options.wrap = row->chance;
-  exact.options.rounds = row->rounds;
+  if (row->rounds > 0) exact.options.rounds = row->rounds;
   return absl::OkStatus();
 }
 

@@ -15,6 +15,7 @@ function. The functions need the extension (python/README.md); `banyan.records` 
 import importlib
 
 from .parts import Drafter, TreePolicy, Verifier
+from .proof import Proof, prove
 from .program import (Error, check, command, exact, generate, measure, presets, report, run,
                       tree)
 
@@ -27,6 +28,6 @@ def __getattr__(name):
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["Drafter", "Error", "TreePolicy", "Verifier", "check", "command", "exact",
-           "generate", "measure", "presets", "records",
-           "referee", "report", "run", "tree"]
+__all__ = ["Drafter", "Error", "Proof", "TreePolicy", "Verifier", "check", "command", "exact",
+           "generate", "measure", "presets", "prove", "records", "referee", "report", "run",
+           "tree"]

@@ -15,11 +15,14 @@ _REFUTED = 3  # the exit status: texts refute a claim to be lossless
 
 
 class Error(Exception):
-    """What the program said, with its exit status as `code`."""
+    """What the program said, with its exit status as `code`.
 
-    def __init__(self, message, code):
+    `printed` is what it had printed before: of a method whose claim was refuted, all.
+    """
+
+    def __init__(self, message, code, printed=""):
         super().__init__(message)
-        self.code = code
+        self.code, self.printed = code, printed
 
 
 def core():
@@ -79,7 +82,7 @@ def _run(words, quiet):
         lines = [line for line in err.getvalue().splitlines() if line]
         message = "\n".join(line.removeprefix("banyan: ") for line in lines
                             if line.startswith("banyan: ")) or "\n".join(lines)
-        raise Error(message or f"banyan {words[0]} failed", code)
+        raise Error(message or f"banyan {words[0]} failed", code, out.getvalue())
     return out.getvalue(), code
 
 
@@ -117,7 +120,7 @@ def _file(source):
         yield path
     except Error as error:
         name = "<text>" if isinstance(source, str) else "<dict>"
-        raise Error(str(error).replace(path, name), error.code) from None
+        raise Error(str(error).replace(path, name), error.code, error.printed) from None
     finally:
         os.unlink(path)
 

@@ -5,6 +5,7 @@
 
 #include <iostream>
 #include <optional>
+#include <stdexcept>
 #include <streambuf>
 #include <string>
 #include <utility>
@@ -89,6 +90,9 @@ absl::Status LookForSignals() {
   return absl::CancelledError("interrupted");
 }
 
+// Whatever a part does, the interpreter goes on.
+void RaiseCheckFailure(const char* message) { throw std::logic_error(message); }
+
 // Runs a command line; what it prints goes to `out` and `err`.
 int Run(std::vector<std::string> words, nb::callable out, nb::callable err) {
   static bool running = false;
@@ -124,6 +128,7 @@ int Run(std::vector<std::string> words, nb::callable out, nb::callable err) {
 NB_MODULE(_core, module) {
   namespace nb = nanobind;
   banyan::AddOwnParts();
+  banyan::SetCheckFailure(banyan::RaiseCheckFailure);
   banyan::SetStop(banyan::LookForSignals);
   banyan::DefineViews(module);
   module.def("run", &banyan::Run, nb::arg("words"), nb::arg("out"),

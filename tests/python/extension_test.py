@@ -3,8 +3,9 @@
     extension_test.py FOLDER_OF_THE_EXTENSION BANYAN
 """
 
-import io
 import contextlib
+import importlib.util
+import io
 import json
 import os
 import pathlib
@@ -167,6 +168,58 @@ class ExtensionTest(unittest.TestCase):
             "tree_multi_round.yaml", policy=f'{{python: "{OURS}Broom"}}'))
         self.assertLess(shaped["max_abs_error"], 1e-12)
         self.assertGreater(shaped["expected_tokens_per_round"], 1.2)
+
+    def test_proofs_find_the_smallest_mistake_and_its_like(self):
+        proof = banyan.prove(mine.Careless)
+        self.assertFalse(proof.proven)
+        self.assertLess(proof.cases, 10)
+        bad = proof.counterexample
+        self.assertEqual((bad.file["vocab"], bad.control), (2, "residual_is_target"))
+        self.assertLess(bad.control_distance, 1e-12)
+        self.assertGreater(bad.error, 1e-3)
+        self.assertIn("WRONG", str(proof))
+        for part, most in ((banyan.examples.Rounds, 120),
+                           ({"python": banyan.examples.Broom, "length": 1}, 40),
+                           (banyan.examples.Seen, 60)):
+            proof = banyan.prove(part, most_cases=most)
+            self.assertTrue(proof.proven, str(proof))
+            self.assertEqual(proof.cases, most)
+            self.assertLess(proof.largest_error, 1e-12)
+        with self.assertRaisesRegex(TypeError, "expected a subclass"):
+            banyan.prove(int)
+
+    @unittest.skipIf(importlib.util.find_spec("matplotlib") is None,
+                     "the Python module matplotlib is missing")
+    def test_the_notebook_runs_in_its_folder(self):
+        notebook = json.loads((PROJECT / "examples/notebook/idea.ipynb").read_text())
+        cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+        self.assertEqual([(None, [])] * len(cells), [
+            (cell["execution_count"], cell["outputs"]) for cell in cells])
+        script = pathlib.Path("notebook.py").resolve()
+        script.write_text("\n\n".join("".join(cell["source"]) for cell in cells)
+                          .replace('ROOT / "out/idea"', repr(os.path.abspath("out")))
+                          .replace("most_cases=300", "most_cases=40"))
+        done = subprocess.run(
+            [sys.executable, script], check=False, capture_output=True, text=True,
+            cwd=PROJECT / "examples/notebook",
+            env={**os.environ, "PYTHONPATH": str(PROJECT / "python"), "MPLBACKEND": "Agg",
+                 "BANYAN_EXTENSION": EXTENSION})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("FirstTry: WRONG", done.stdout)
+        self.assertIn("most like the control residual_is_target", done.stdout)
+        self.assertIn("Mended: proven, 40 enumerations", done.stdout)
+
+    def test_no_part_ends_the_interpreter(self):
+        """A child lives through what fuzzed parts return."""
+        seconds = os.environ.get("BANYAN_FUZZ_SECONDS", "4")
+        done = subprocess.run(
+            [sys.executable, HERE / "fuzz_parts.py", EXTENSION, seconds], check=False,
+            capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr[-2000:])
+        runs, right = map(int, done.stdout.split())
+        self.assertGreater(runs, 100)
+        self.assertGreater(right, 0)
+        self.assertLess(right, runs)
 
     def test_drafters_draft(self):
         for drafter in ({"python": OURS + "Seen"},
