@@ -223,4 +223,34 @@ std::string PartName(const Params& section) {
   return python == nullptr ? name->text() : python->text();
 }
 
+namespace {
+
+std::string (*file_of_class)(const std::string& name) = nullptr;
+
+void AddPythonFiles(const Params& value, std::vector<std::string>& files) {
+  const Params* const name = value.Find("name");
+  const Params* const python = value.Find("class");
+  if (name != nullptr && python != nullptr && name->text() == kPythonPart) {
+    std::string file = file_of_class(python->text());
+    if (!file.empty() &&
+        std::find(files.begin(), files.end(), file) == files.end())
+      files.push_back(std::move(file));
+  }
+  for (const Params::Entry& entry : value.entries())
+    AddPythonFiles(entry.value, files);
+  for (const Params& item : value.items()) AddPythonFiles(item, files);
+}
+
+}  // namespace
+
+void SetPythonFiles(std::string (*file_of)(const std::string& name)) {
+  file_of_class = file_of;
+}
+
+std::vector<std::string> PythonFiles(const Params& value) {
+  std::vector<std::string> files;
+  if (file_of_class != nullptr) AddPythonFiles(value, files);
+  return files;
+}
+
 }  // namespace banyan

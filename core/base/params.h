@@ -363,6 +363,12 @@ inline constexpr absl::string_view kPythonPart = "python";
 // What a part's section is called: its name or, of one in Python, its class.
 std::string PartName(const Params& section);
 
+// The files of the classes that sections in `value` name, each once, as
+// `file_of` finds them by class ("" where there is none). Who runs parts in
+// Python sets it; before that there are none.
+void SetPythonFiles(std::string (*file_of)(const std::string& name));
+std::vector<std::string> PythonFiles(const Params& value);
+
 // Looking up a row of a catalogue by the name a configuration gives.
 //
 // A catalogue is one table in one file: a span of rows, each with a `name` and

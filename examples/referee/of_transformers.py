@@ -11,7 +11,7 @@ import torch
 from transformers.generation.utils import _speculative_sampling
 
 
-def rule(p, q, draws, tree):
+def speculative_sampling(p, q, draws, tree):
     """A chain, as assisted generation hands it over: processed logits."""
     drafted = len(draws)
     ids = torch.tensor([[*tree.text, *tree.tokens[1:].tolist()]])
@@ -22,6 +22,6 @@ def rule(p, q, draws, tree):
 
 
 if __name__ == "__main__":
-    verdict = banyan.referee.exact_of(rule, trees="chains")
+    verdict = banyan.referee.exact_of(speculative_sampling, trees="chains")
     print(verdict)
     sys.exit(not verdict.exact)

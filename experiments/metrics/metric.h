@@ -7,6 +7,7 @@
 #ifndef BANYAN_EXPERIMENTS_METRICS_METRIC_H_
 #define BANYAN_EXPERIMENTS_METRICS_METRIC_H_
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -52,7 +53,7 @@ struct MetricRow {
   absl::string_view unit;  // empty: a plain number
   Form form = Form::kRatio;
   // Adds what the prompt counts; nothing if the metric does not apply to it.
-  void (*count)(const PromptPair& pair, Counts& counts) = nullptr;
+  std::function<void(const PromptPair& pair, Counts& counts)> count = nullptr;
   // It has numbers only where costs were stated.
   bool by_curve = false;
 };

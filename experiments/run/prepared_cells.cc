@@ -239,11 +239,19 @@ std::string FingerprintOf(const std::string& directory, Assets& assets) {
   return WeightsFingerprint(FilesOf(directory, assets)->files);
 }
 
-// What the cell opened and its policies read, each file once.
-void DescribeFiles(Assets& assets, PreparedCell& prepared) {
+// What the cell opened, its policies read, and its parts in Python are written
+// in, each file once.
+void DescribeFiles(const MethodSpec& spec, Assets& assets,
+                   PreparedCell& prepared) {
   std::vector<std::string> paths = assets.TakePaths();
-  paths.insert(paths.end(), prepared.method.policy_files.begin(),
-               prepared.method.policy_files.end());
+  const auto add = [&paths](const std::vector<std::string>& more) {
+    paths.insert(paths.end(), more.begin(), more.end());
+  };
+  add(prepared.method.policy_files);
+  add(PythonFiles(spec.verifier));
+  for (const Params& drafter : spec.drafters) add(PythonFiles(drafter));
+  for (const TrunkSpec& trunk : spec.trunks)
+    add(PythonFiles(trunk.policy.section()));
   std::set<std::string> seen;
   for (const std::string& path : paths) {
     const std::shared_ptr<const Files> files = FilesOf(path, assets);
@@ -369,7 +377,7 @@ void DescribePlace(const ExperimentCell& cell, records::Cell& out) {
 void DescribeCell(const ExperimentCell& cell, Assets& assets,
                   PreparedCell& prepared) {
   records::Cell& out = prepared.description;
-  DescribeFiles(assets, prepared);
+  DescribeFiles(cell.spec, assets, prepared);
   DescribePlace(cell, out);
   out.mutable_target()->set_name(FolderName(cell.target.directory));
   Describe(cell.target, *prepared.target.model, assets, *out.mutable_target());

@@ -6,18 +6,18 @@
     banyan.records.read("out/hello").rounds.pandas()
 
 Functions take a YAML file, YAML text or a dict, and return what the command of the same
-name prints with --json. A part is a subclass of Verifier, TreePolicy or Drafter, which an
-experiment names by {python: "module:Class"}. `banyan.referee` judges any verification
-function. The functions need the extension (python/README.md); `banyan.records` and
-`banyan.referee` do not.
+name prints with --json. A part is a subclass of Verifier, TreePolicy or Drafter. An
+experiment names it as {python: "module:Class"}. `banyan.referee` checks whether any
+verification function is exact. The functions need the extension (python/README.md);
+`banyan.records` and `banyan.referee` do not.
 """
 
 import importlib
 
-from .parts import Drafter, TreePolicy, Verifier
+from .parts import Drafter, Metric, TreePolicy, Verifier
 from .proof import Proof, prove
-from .program import (Error, check, command, exact, generate, measure, presets, report, run,
-                      tree)
+from .program import (Error, add_metric, check, command, exact, generate, measure, presets,
+                      report, run, tree)
 
 
 
@@ -28,6 +28,6 @@ def __getattr__(name):
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["Drafter", "Error", "Proof", "TreePolicy", "Verifier", "check", "command", "exact",
-           "generate", "measure", "presets", "prove", "records", "referee", "report", "run",
-           "tree"]
+__all__ = ["Drafter", "Error", "Metric", "Proof", "TreePolicy", "Verifier", "add_metric",
+           "check", "command", "exact", "generate", "measure", "presets", "prove", "records",
+           "referee", "report", "run", "tree"]

@@ -1,4 +1,4 @@
-"""Parts in Python, to begin with.
+"""Example parts in Python: a verifier, a tree policy and a drafter.
 
     verifier: {python: "banyan.examples:Rounds"}
 """
@@ -45,7 +45,7 @@ class Broom(TreePolicy):
 
 
 class Seen(Drafter):
-    """What followed the last token before, in a dict."""
+    """Proposes the token that last followed the current one in the text."""
 
     def begin(self, tokens):
         self.after = {}

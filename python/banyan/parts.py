@@ -1,6 +1,6 @@
-"""Parts of a method that are written in Python.
+"""Base classes of parts that are written in Python.
 
-A section of an experiment names one by its class, and gives the class its other keys:
+A section of an experiment names a class. Its other keys are the class's arguments:
 
     verifier: {python: "mine:Careful", share: 0.9}
 """
@@ -14,24 +14,24 @@ _everywhere = False
 
 
 def allow_everywhere():
-    """YAML files outside the working folder may name classes too."""
+    """Lets YAML files outside the working folder name classes too."""
     global _everywhere
     _everywhere = True
 
 
 class Verifier:
-    """Judges a drafted tree by the target's rows.
+    """Accepts or rejects the draws of a draft tree, given the target's rows.
 
-    `verify` returns the accepted nodes, from the root's child down, and the token after
-    them. All chance comes from `chance`; each choice is named by the node, and the draw at
-    it, that it is about.
+    A row is a distribution of the next token. `verify` returns the accepted nodes, from
+    the root's child down, and the token after them. All randomness comes from `chance`.
+    Each choice is identified by its node and its draw at that node.
     """
 
     draws = ("independent", "without_replacement", "deterministic")
-    lossless = True      # what it claims; `banyan.exact` and runs hold it to that
-    chain = False        # it judges at most one draw a node
+    lossless = True      # the claim, which `banyan.exact` and runs check
+    chain = False        # it judges at most one draw per node
     one_list = False     # at most one drafter draws at a node
-    fixed_counts = False  # draws at a node are fixed before the first of them
+    fixed_counts = False  # the number of draws at a node is fixed before the first
 
     def verify(self, tree, target, chance):
         """`target[node]` is the target's row after a node (read lazily)."""
@@ -41,15 +41,15 @@ class Verifier:
 class TreePolicy:
     """Decides what is drafted next.
 
-    `next` names nodes that tokens are to be drawn at, until it returns nothing. It sees
-    what was drawn before and nothing else, which keeps every method lossless. A node whose
-    `tree.remaining(node)` is None is asked for first, and `next` is called again.
+    `next` returns the nodes to draw tokens at. An empty list ends the draft. `next` sees
+    earlier draws only, so no policy can make a method lossy. If `tree.remaining(node)` of
+    a returned node is None, the drafter proposes there first and `next` is called again.
     """
 
     draws = ("independent", "without_replacement", "deterministic")
-    nodes = 1            # it drafts at most, in a round
-    levels = 1           # of its tree, at most
-    chain = False        # at most one draw a node, and one child that goes on
+    nodes = 1            # the most nodes drafted in a round
+    levels = 1           # the most levels of a tree
+    chain = False        # at most one draw per node, and one expanded child
     adapts = True        # the shape depends on proposals, or on earlier rounds
     fixed_counts = False
 
@@ -58,10 +58,10 @@ class TreePolicy:
         raise NotImplementedError
 
     def observe(self, tokens, drafted):
-        """A round gave these tokens; `drafted` nodes were handed over."""
+        """Called after a round with its tokens and the number of `drafted` nodes."""
 
     def state(self):
-        """All that it remembers from round to round, as numbers."""
+        """Returns everything kept from round to round, as numbers."""
         return []
 
 
@@ -85,7 +85,38 @@ class Drafter:
         raise NotImplementedError
 
     def observe(self, tokens, accepted):
-        """A round is over: the text holds its tokens, which are `accepted`."""
+        """Called after a round. `tokens` already ends with the `accepted` tokens."""
+
+
+class Metric:
+    """A ratio in a report. Each prompt adds to its numerator and denominator.
+
+        class Rounds(banyan.Metric):
+            name, sentence, unit = "rounds_per_token", "Rounds a token takes.", ""
+
+            def count(self, cell, record, baseline):
+                return len(record.rounds), len(record.tokens)
+
+        banyan.add_metric(Rounds())
+        banyan.report("out/hello").summary("rounds_per_token")
+    """
+
+    name = sentence = unit = ""
+
+    def count(self, cell, record, baseline):
+        """Returns (numerator, denominator) of a prompt; by key a dict of them; or None.
+
+        None leaves the prompt out. The arguments are messages of banyan.records: Cell, PromptRecord, and the
+        baseline's PromptRecord or None.
+        """
+        raise NotImplementedError
+
+
+def file_of(name):
+    """The source file of a class, "" if it has none. Called by the extension."""
+    module = sys.modules.get(name.partition(":")[0])
+    file = getattr(module, "__file__", None) or ""
+    return file if os.path.isfile(file) else ""
 
 
 def path_of(part):

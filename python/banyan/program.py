@@ -15,9 +15,10 @@ _REFUTED = 3  # the exit status: texts refute a claim to be lossless
 
 
 class Error(Exception):
-    """What the program said, with its exit status as `code`.
+    """A failed command: its message, with its exit status as `code`.
 
-    `printed` is what it had printed before: of a method whose claim was refuted, all.
+    `printed` is the standard output up to the failure. If `exact` refutes a method's
+    claim to be lossless, this is the whole result.
     """
 
     def __init__(self, message, code, printed=""):
@@ -179,7 +180,7 @@ def check(experiment, *, quiet=True, **options):
 def run(experiment, out, *, quiet=False, **options):
     """Runs an experiment into the folder `out` and returns its Report.
 
-    An interrupted run goes on where it was. Options are those of `banyan run`, such as
+    The same call resumes an interrupted run. Options are those of `banyan run`, such as
     set={"workload.prompts": 8}.
     """
     with _file(experiment) as path:
@@ -214,6 +215,23 @@ def exact(source, *, quiet=True, **options):
     """The exact output distribution of a method on a toy model; a dict."""
     with _file(source) as path:
         return _json(["exact", path], options, quiet)
+
+
+def add_metric(metric):
+    """Has reports compute a Metric from now on, in this process."""
+    from .records import record_pb2  # needs protobuf
+
+    def parsed(kind, data):
+        return None if data is None else kind.FromString(data)
+
+    def count(cell, record, baseline):
+        return metric.count(parsed(record_pb2.Cell, cell),
+                            parsed(record_pb2.PromptRecord, record),
+                            parsed(record_pb2.PromptRecord, baseline))
+
+    if not metric.name or not metric.sentence:
+        raise ValueError("a metric needs a `name` and a `sentence`")
+    core().add_metric(metric.name, metric.sentence, metric.unit, count)
 
 
 def presets(*, quiet=True):

@@ -1,8 +1,10 @@
-"""prove: enumerates all that a part in Python can do on toy models.
+"""prove: enumerates all outcomes of a part in Python on toy models.
 
-A verifier is proven with every tree policy of the catalogue that draws as it wants, a
-policy with every verifier, a drafter with every verifier; at several sampling rules, with
-one and two drafters, for single rounds and for two rounds together.
+- A verifier is proven with every compatible tree policy of the catalogue.
+- A tree policy or a drafter is proven with every compatible lossless verifier.
+
+Each runs with several sampling rules, with one and two drafters, for single rounds and
+for two rounds enumerated jointly.
 """
 
 import dataclasses
@@ -75,8 +77,8 @@ class Proof:
                              f"{bad.control_distance:.1e} from it)")
         if self.left_out:
             reasons = sorted(self.left_out, key=lambda each: -self.left_out[each])
-            lines.append(f"  left out: {sum(self.left_out.values())} cases that do not go "
-                         "together or are too large, such as")
+            lines.append(f"  left out: {sum(self.left_out.values())} cases that are "
+                         "incompatible or too large, such as")
             lines += [f"    {self.left_out[reason]}: {reason}" for reason in reasons[:3]]
         return "\n".join(lines)
 
@@ -202,10 +204,10 @@ def _like(file, found):
 
 
 def prove(part, *, most_cases=None):
-    """Enumerates a Verifier, TreePolicy or Drafter on toy models; a Proof.
+    """Enumerates a Verifier, TreePolicy or Drafter on toy models and returns a Proof.
 
-    `part` is a class or an instance's section, {"python": Class, ...keys}. Cases grow, so
-    a counterexample is a small one. With `most_cases` it stops after so many.
+    `part` is a class or a section with its arguments, {"python": Class, ...keys}. Small
+    cases come first, so a counterexample is small. `most_cases` limits their number.
     """
     section = dict(part) if isinstance(part, dict) else {"python": part}
     cls = section["python"]

@@ -13,7 +13,9 @@
 
 #include "core/base/common.h"
 #include "core/base/messages.h"
+#include "core/base/params.h"
 #include "experiments/commands/program.h"
+#include "python/extension/metrics.h"
 #include "python/extension/parts.h"
 #include "python/extension/views.h"
 
@@ -83,6 +85,12 @@ std::optional<nb::python_error>& Raised() {
   return raised;
 }
 
+std::string FileOf(const std::string& name) {
+  const nb::gil_scoped_acquire lock;
+  return nb::cast<std::string>(
+      nb::module_::import_("banyan.parts").attr("file_of")(name));
+}
+
 absl::Status LookForSignals() {
   const nb::gil_scoped_acquire lock;
   if (PyErr_CheckSignals() == 0) return absl::OkStatus();
@@ -129,8 +137,10 @@ NB_MODULE(_core, module) {
   namespace nb = nanobind;
   banyan::AddOwnParts();
   banyan::SetCheckFailure(banyan::RaiseCheckFailure);
+  banyan::SetPythonFiles(banyan::FileOf);
   banyan::SetStop(banyan::LookForSignals);
   banyan::DefineViews(module);
+  banyan::DefineMetrics(module);
   module.def("run", &banyan::Run, nb::arg("words"), nb::arg("out"),
              nb::arg("err"), "Runs the words of a command line.");
 }

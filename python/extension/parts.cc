@@ -5,6 +5,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <unistd.h>
 
 #include <memory>
 #include <set>
@@ -16,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/common.h"
 #include "core/base/params.h"
+#include "core/device/ranks/communicator.h"
 #include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "core/random/random_source.h"
@@ -38,7 +40,8 @@ class Held {
   Held(nb::object object, std::string name)
       : object_(std::move(object)),
         name_(std::move(name)),
-        thread_(std::this_thread::get_id()) {}
+        thread_(std::this_thread::get_id()),
+        process_(getpid()) {}
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
   ~Held() {
@@ -48,9 +51,10 @@ class Held {
 
   // To be used under the lock.
   const nb::object& object() const {
-    if (std::this_thread::get_id() != thread_)
-      throw nb::value_error(
-          (name_ + ": parts in Python run on the thread that built them").c_str());
+    if (std::this_thread::get_id() != thread_ || getpid() != process_)
+      throw nb::value_error((name_ + ": parts in Python run on the thread, and in "
+                                     "the process, that built them")
+                                .c_str());
     return object_;
   }
   const std::string& name() const { return name_; }
@@ -59,6 +63,7 @@ class Held {
   nb::object object_;
   std::string name_;  // "module:Class"
   std::thread::id thread_;
+  pid_t process_;
 };
 
 [[noreturn]] void Refuse(const Held& part, absl::string_view message) {
@@ -107,6 +112,9 @@ absl::StatusOr<std::unique_ptr<Held>> Make(ParamsReader& in, const char* base) {
   }
   BANYAN_RETURN_IF_ERROR(in.Finish());
   const Params& place = *in.section().Find("class");
+  if (HowLaunched().ranks > 1)
+    return place.Error(
+        "parts in Python do not run on several ranks (mpirun); expected one");
   try {
     nb::object made = nb::module_::import_("banyan.parts")
                           .attr("make")(name, base, arguments, [&] {

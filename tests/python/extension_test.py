@@ -113,8 +113,13 @@ class ExtensionTest(unittest.TestCase):
         report = banyan.run(EXPERIMENT, "out/mine", quiet=True)
         self.assertTrue(report.answer)
         run = banyan.records.read("out/mine")
-        by_method = {cell.method for cell in run.cells}
-        self.assertIn("mine", by_method)
+        [cell] = [cell for cell in run.cells if cell.method == "mine" and
+                  cell.temperature == 0]
+        # The classes' files, by which a changed one is told.
+        self.assertEqual(
+            sorted(pathlib.Path(file.path).name for file in cell.setting.files
+                   if file.path.endswith(".py")), ["examples.py", "parts_in_python.py"])
+        self.assertEqual(cell.setting.verifier, "banyan.examples:Rounds")
         rows = list(run.rounds)
         self.assertGreater(len(rows), 20)
         # Greedy texts are plain decoding's.
@@ -220,6 +225,37 @@ class ExtensionTest(unittest.TestCase):
         self.assertGreater(runs, 100)
         self.assertGreater(right, 0)
         self.assertLess(right, runs)
+
+    def test_metrics_count(self):
+        class Rounds(banyan.Metric):
+            name, sentence = "rounds_per_token", "Rounds that a token takes."
+
+            def count(self, cell, record, baseline):
+                return len(record.rounds), len(record.tokens)
+
+        class Wrong(banyan.Metric):
+            name, sentence, value = "wrong_on_purpose", "Fails.", None
+
+            def count(self, cell, record, baseline):
+                return self.value
+        banyan.run(EXPERIMENT, "out/counted", quiet=True)
+        banyan.add_metric(Rounds())
+        rows = {(row["cell"], row["metric"]): row["value"]
+                for row in banyan.report("out/counted").summary(
+                    ["rounds_per_token", "tokens_per_pass"])}
+        for (cell, metric), value in rows.items():
+            if metric == "rounds_per_token":
+                self.assertAlmostEqual(value, 1 / rows[cell, "tokens_per_pass"])
+        self.assertGreater(len(rows), 3)
+        wrong = Wrong()
+        banyan.add_metric(wrong)
+        for value, words in ((7, r"expected \(over, under\)"),
+                             ((1, float("nan")), "finite numbers")):
+            wrong.value = value
+            self.refused(words, lambda: banyan.report("out/counted"))
+        wrong.value = None
+        banyan.report("out/counted")
+        self.refused("is there already", lambda: banyan.add_metric(Rounds()), ValueError)
 
     def test_drafters_draft(self):
         for drafter in ({"python": OURS + "Seen"},

@@ -76,7 +76,7 @@ class ChanceTest(unittest.TestCase):
         self.expect(lambda: random.choices(values, self.MASSES)[0])
         self.expect(lambda: random.choices(values, cum_weights=numpy.cumsum(self.MASSES))[0])
         self.expect(lambda: int(numpy.random.choice(4, p=self.MASSES)))
-        self.expect(lambda: int(numpy.random.default_rng(3).choice(4, p=self.MASSES)))
+        self.expect(lambda: int(numpy.random.default_rng().choice(4, p=self.MASSES)))
         self.expect(lambda: int(numpy.random.multinomial(1, self.MASSES).argmax()))
         self.expect(lambda: int(numpy.random.choice([1, 3], size=2, replace=False)[1] == 3),
                     (1, 1))
@@ -113,6 +113,66 @@ class ChanceTest(unittest.TestCase):
         with self.assertRaisesRegex(referee.CannotEnumerate, "that is not seen"):
             distribution(lambda: [random.random() < hidden.random() for _ in range(3)][0])
 
+    def test_repeated_numbers_are_not_taken_for_new_ones(self):
+        own, named = random.Random(3), random.random
+
+        def state():
+            kept = random.getstate()
+            first = random.random() < .5
+            random.setstate(kept)
+            return first
+
+        def one_number_for_all():
+            return int((numpy.array(self.MASSES[:2]) / numpy.random.exponential()).argmax())
+        for run in (lambda: random.seed(1) or random.random() < .5, state,
+                    lambda: numpy.random.default_rng(0).random() < .5,
+                    lambda: random.Random(1).random() < .5,
+                    lambda: numpy.random.RandomState(1).rand() < .5,
+                    lambda: own.random() < .5, lambda: named() < .5,
+                    lambda: numpy.random.mtrand._rand.random() < .5, one_number_for_all):
+            with self.assertRaises(referee.CannotEnumerate):
+                distribution(run)
+
+    def test_what_a_race_says_is_known_to_all_that_is_made_of_it(self):
+        masses = numpy.array([.2, .3, .5])
+
+        def run():
+            noises = numpy.random.exponential(size=3)
+            scaled = masses / noises
+            first = (masses[:2] / noises[:2]).argmax()
+            return int(scaled[first] > scaled[2])
+        self.expect(run, (.5, .5))
+
+    def test_programs_that_are_wrong_in_numpy_are_wrong_here(self):
+        # The last category gets what the others leave.
+        self.expect(lambda: int(numpy.random.multinomial(1, [.2, .3, .1]).argmax()),
+                    (.2, .3, .5))
+        for run in (lambda: numpy.random.choice(3, p=[.2, .3, .1]),
+                    lambda: numpy.random.choice(3, p=[.5, .5])):
+            with self.assertRaises(ValueError):
+                distribution(run)
+        # A size of the parameters' own.
+        self.expect(lambda: int((numpy.random.uniform(numpy.zeros(2), numpy.ones(2)) < .5)
+                                .sum()), (1, 2, 1))
+
+    def test_edges(self):
+        self.expect(lambda: int(numpy.clip(random.random(), 1e-12, None) < .3), (.7, .3))
+        self.expect(lambda: int(numpy.clip(random.random() - .5, 0, None) >= 0), (0, 1))
+        # Sums that end a little before 1 are no interval of their own.
+        self.expect(lambda: int(random.random() < 1 - 1e-16), (0, 1))
+        self.expect(lambda: int(random.random() < float("nan")), (1,))
+        with numpy.errstate(divide="ignore"):
+            self.expect(lambda: int((numpy.random.exponential(size=3) /
+                                     numpy.array([.2, 0.0, .3])).argmin()), (.2, 0, .3))
+
+        def catches():
+            try:
+                return float(random.random()) < .3
+            except Exception:
+                return False
+        with self.assertRaises(referee.CannotEnumerate):
+            distribution(catches)
+
     def test_modules_are_as_before(self):
         before = random.random, numpy.random.random, numpy.random.default_rng
         distribution(lambda: random.random() < .5)
@@ -139,9 +199,35 @@ class ChanceTest(unittest.TestCase):
             noises.uniform_()
             return int((noises.reshape(-1)[2:] < .5).sum())
         self.expect(filled, (1, 2, 1))
+        self.expect(lambda: int((torch.rand(1) * 4).to(torch.long).item()), (1, 1, 1, 1))
+        self.expect(lambda: int((torch.rand(1).to(torch.float64) < .25).item()), (.75, .25))
+        ones = torch.ones(1)
+
+        def divided_into():
+            into = torch.empty(3, dtype=torch.float64)
+            torch.div(masses[:3], torch.rand_like(into), out=into)
+            return into.argmax().item()
+
+        def seen_by_another():
+            noises = torch.empty(2)
+            other = noises.detach()
+            noises.exponential_()
+            return (torch.ones(2) / other).argmax().item()
+
+        def of_numpy():
+            array = numpy.zeros(2, dtype="f4")
+            torch.from_numpy(array).uniform_()
+            return array.argmax()
         for run in (lambda: torch.randn(3).argmax().item(),
                     lambda: torch.rand(3).sum().item(),
-                    lambda: torch.empty(4)[:2].uniform_()[0].item() < .5):
+                    lambda: torch.empty(4)[:2].uniform_()[0].item() < .5,
+                    lambda: torch.div(torch.rand(1) * 4, 1, rounding_mode="floor") > 2,
+                    lambda: torch.add(torch.rand(1), ones, alpha=2) < 2.3,
+                    lambda: torch.rand(1, out=torch.empty(1)) < .5,
+                    lambda: torch.manual_seed(0) and torch.rand(1) < .5,
+                    lambda: torch.binomial(ones, ones * .5).item(),
+                    lambda: (torch.rand(1) - .5).clamp(min=0) >= 0,
+                    divided_into, seen_by_another, of_numpy):
             with self.assertRaises(referee.CannotEnumerate):
                 distribution(run)
 
@@ -208,7 +294,16 @@ class VerdictTest(unittest.TestCase):
         self.assertTrue(found.sampled and found.exact, str(found))
         self.assertIn("cannot be enumerated", str(found))
         self.assertAlmostEqual(
-            found.cases[0].found, 2 * math.sqrt(math.log(2 * 8 / .05) / 8000))
+            found.cases[0].found, 2 * math.sqrt(math.log(2 * 8 * 3 / .05) / 8000))
+
+        # A right rule is not refuted by many texts that are each a little off.
+        def right(p, q, draws, tree):
+            float(numpy.random.random())
+            return rules.multi_round(p, q, draws, tree)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", referee.SampledOnly)
+            found = referee.exact_of(right, trees=[(1, 1)], vocabularies=(4,), samples=300)
+        self.assertTrue(found.exact, str(found))
 
         def always_the_first(p, q, draws, tree):
             return [int(float(numpy.random.random()) < 0)]
@@ -257,7 +352,7 @@ class VerdictTest(unittest.TestCase):
             self.skipTest("the Python module transformers is missing")
         sys.path.insert(0, str(PROJECT / "examples/referee"))
         import of_transformers
-        found = referee.exact_of(of_transformers.rule, trees=[(1,), (1, 1)],
+        found = referee.exact_of(of_transformers.speculative_sampling, trees=[(1,), (1, 1)],
                                  vocabularies=(2, 3))
         self.assertTrue(found.exact, str(found))
         self.assertEqual(len(found.cases), 12)

@@ -1,8 +1,14 @@
-"""Choices as data: a function is run once for every outcome of its choices."""
+"""Runs a function once for every outcome of its random choices."""
 
 
-class CannotEnumerate(Exception):
-    """The function uses chance in a way that has no finite list of outcomes."""
+import itertools
+
+
+class CannotEnumerate(BaseException):
+    """The function uses randomness in a way that has no finite list of outcomes.
+
+    Not an Exception, so that a function which catches its own errors does not catch it.
+    """
 
 
 class SampledOnly(UserWarning):
@@ -17,6 +23,7 @@ class Tape:
             use(result, tape.probability)
     """
 
+    TWICE = 8   # runs of each enumeration
     SAME = 1e-9  # by how much weights may differ from those of the run before
 
     def __init__(self):
@@ -50,14 +57,16 @@ class Tape:
         return index
 
     def runs(self, run):
-        """What `run()` returns, once for every outcome of the choices it asks for."""
-        while True:
-            self._at, self.probability = 0, 1.0
-            result = run()
-            if self._at != len(self._choices):
+        """What `run()` returns, once for every outcome of the choices it asks for.
+
+        The first runs are made twice: chance that is not seen gives them other results.
+        """
+        for count in itertools.count():
+            result = self._once(run)
+            if count < self.TWICE and self._once(run) != result:
                 raise CannotEnumerate(
-                    "after the same choices the function asked for fewer: it uses chance, "
-                    "or a state of its own, that is not seen")
+                    "the same choices gave another result: the function uses chance, or a "
+                    "state of its own, that is not seen")
             yield result
             while self._choices:
                 last = self._choices[-1]
@@ -67,3 +76,12 @@ class Tape:
                 self._choices.pop()
             else:
                 return
+
+    def _once(self, run):
+        self._at, self.probability = 0, 1.0
+        result = run()
+        if self._at != len(self._choices):
+            raise CannotEnumerate(
+                "after the same choices the function asked for fewer: it uses chance, or a "
+                "state of its own, that is not seen")
+        return result

@@ -17,13 +17,20 @@ from .chance import CannotEnumerate
 # A guard against log(0) or a division by 0 that a program may add. It moves
 # probabilities by less than this.
 GUARD = 1e-9
+# By how much sums of probabilities may miss the end of an interval.
+ROUNDING = 1e-15
 
 
 class _Source:
-    """What is known of one uniform number."""
+    """What is known of one random number, for all numbers that are made of it.
+
+    Of a uniform one its interval; of an exponential one its rate, of a Gumbel one its
+    location, which a race that it won has changed.
+    """
 
     def __init__(self, tape):
         self.tape, self.low, self.high, self.spent = tape, 0.0, 1.0, False
+        self.rate, self.location = 1.0, 0.0
 
     def fresh(self):
         return not self.spent and self.low == 0 and self.high == 1
@@ -32,9 +39,9 @@ class _Source:
         """Whether the number is below `at`."""
         if self.spent:
             raise CannotEnumerate("a random number is used again after it decided a race")
-        if at <= self.low:
+        if at <= self.low + ROUNDING:
             return False
-        if at >= self.high:
+        if at >= self.high - ROUNDING:
             return True
         below = self.tape.choose([at - self.low, self.high - at]) == 0
         if below:
@@ -70,17 +77,27 @@ class Noise:
     def __lt__(self, other):
         return self._compare(other, greater=False)
 
-    # Equality has probability 0.
+    # Equality of two numbers has probability 0.
     def __ge__(self, other):
-        return self > other
+        return True if other is self else self > other
 
     def __le__(self, other):
-        return self < other
+        return True if other is self else self < other
 
     def __eq__(self, other):
         return self is other
 
     __hash__ = object.__hash__
+
+    # A copy is the same random number.
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        raise CannotEnumerate("a random number that was not drawn is pickled")
 
     def _compare(self, other, greater):
         if other is self:  # numpy.searchsorted asks
@@ -89,6 +106,8 @@ class Noise:
             return self._wins(other) if greater else other._wins(self)
         number = _number(other)
         if number is not None:
+            if math.isnan(number):
+                return False
             return not self._below(number) if greater else self._below(number)
         if not hasattr(other, "__array__"):
             return NotImplemented
@@ -105,31 +124,55 @@ class Noise:
     def _wins(self, other):
         raise CannotEnumerate(f"a comparison of {self._name} with {other._name}")
 
-    def __radd__(self, other):
-        return self + other
+    def _alike(self, other):
+        """Raises unless the two can race each other."""
+        if (type(self) is not type(other) or self._source is other._source
+                or not (self._source.fresh() and other._source.fresh())):
+            raise CannotEnumerate("a race of random numbers that are not alike, fresh and "
+                                  "different")
 
-    def __rmul__(self, other):
-        return self * other
+    def _operand(self, other):
+        """The other operand as a number; None: it is something else."""
+        if isinstance(other, Noise):
+            raise CannotEnumerate("arithmetic of two random numbers")
+        return _number(other)
+
+    def __add__(self, other):
+        number = self._operand(other)
+        return NotImplemented if number is None else self._plus(number)
+
+    def __mul__(self, other):
+        number = self._operand(other)
+        return NotImplemented if number is None else self._times(number)
+
+    __radd__, __rmul__ = __add__, __mul__
 
     def __neg__(self):
-        return self * -1
+        return self._times(-1)
 
     def __sub__(self, other):
-        number = _number(other)
-        return NotImplemented if number is None else self + -number
+        number = self._operand(other)
+        return NotImplemented if number is None else self._plus(-number)
 
     def __rsub__(self, other):
-        return -self + other
+        number = self._operand(other)
+        return NotImplemented if number is None else self._times(-1)._plus(number)
 
     def __truediv__(self, other):
-        number = _number(other)
-        return NotImplemented if number is None else self * (1 / number)
+        number = self._operand(other)
+        if number is None:
+            return NotImplemented
+        return self._times(1 / number if number != 0 else math.copysign(math.inf, number))
 
-    def clip(self, low=None, high=None, **_more):
+    def __rtruediv__(self, other):
+        number = self._operand(other)
+        if number is None:
+            return NotImplemented
+        raise CannotEnumerate(f"a division by {self._name}")
+
+    def clip(self, low=None, high=None):
         """With bounds that only guard against the ends of the interval."""
-        if (low is not None and low > GUARD) or (high is not None and high < 1 - GUARD):
-            raise CannotEnumerate("a random number is clipped")
-        return self
+        raise CannotEnumerate(f"{self._name} is clipped")
 
     __float__ = _stop("the value")
     __bool__ = _stop("the truth")
@@ -140,31 +183,39 @@ class Noise:
 
 
 class Uniform(Noise):
+    """offset + scale * u."""
+
     _name = "a uniform number"
 
     def __init__(self, source, scale=1.0, offset=0.0):
         self._source, self._scale, self._offset = source, scale, offset
 
+    def _ends(self):
+        return sorted((self._offset, self._offset + self._scale))
+
     def _below(self, number):
         at = (number - self._offset) / self._scale
         return self._source.below(at) if self._scale > 0 else not self._source.below(at)
 
-    def __add__(self, other):
-        number = _number(other)
-        if number is None:
-            return NotImplemented
+    def _plus(self, number):
         return Uniform(self._source, self._scale, self._offset + number)
 
-    def __mul__(self, other):
-        number = _number(other)
-        if number is None:
-            return NotImplemented
+    def _times(self, number):
+        if not math.isfinite(number):
+            raise CannotEnumerate("a uniform number is divided by 0")
         if number == 0:
             return 0.0
         return Uniform(self._source, self._scale * number, self._offset * number)
 
+    def clip(self, low=None, high=None):
+        first, last = self._ends()
+        if (low is not None and not low <= first + GUARD) or (
+                high is not None and not high >= last - GUARD):
+            raise CannotEnumerate("a uniform number is clipped")
+        return self
+
     def log(self):
-        low, high = sorted((self._offset, self._offset + self._scale))
+        low, high = self._ends()
         if not (self._source.fresh() and abs(low) <= GUARD and abs(high - 1) <= GUARD):
             raise CannotEnumerate("the logarithm of a random number that is not uniform "
                                   "between 0 and 1 any more")
@@ -172,10 +223,10 @@ class Uniform(Noise):
         return -Exponential(_Source(self._source.tape))
 
     def __int__(self):
-        ends = sorted((self._offset, self._offset + self._scale))
-        first, last = math.floor(ends[0]), math.ceil(ends[1]) - 1
+        first, last = self._ends()
         if first < 0:
             raise CannotEnumerate("a random number below 0 is rounded")
+        first, last = math.floor(first), math.ceil(last) - 1
         for whole in range(first, last):
             if self._below(whole + 1):
                 return whole
@@ -192,68 +243,62 @@ class Exponential(Noise):
 
     _name = "an exponential number"
 
-    def __init__(self, source, scale=1.0, inverse=False, rate=1.0):
+    def __init__(self, source, scale=1.0, inverse=False):
         self._source, self._scale, self._inverse = source, scale, inverse
-        self._rate = rate  # of E
 
-    def __add__(self, other):
-        number = _number(other)
-        if number is None:
-            return NotImplemented
+    def _plus(self, number):
         if abs(number) > GUARD:
             raise CannotEnumerate("a number is added to an exponential one")
         return self
 
-    def __mul__(self, other):
-        number = _number(other)
-        if number is None:
-            return NotImplemented
-        return Exponential(self._source, self._scale * number, self._inverse, self._rate)
+    def _times(self, number):
+        return Exponential(self._source, self._scale * number, self._inverse)
 
     def __rtruediv__(self, other):
-        number = _number(other)
+        number = self._operand(other)
         if number is None:
             return NotImplemented
-        if self._inverse:
-            raise CannotEnumerate("an exponential number is inverted twice")
-        if self._scale == 0:
-            raise CannotEnumerate("a division by 0")
-        return Exponential(self._source, number / self._scale, True, self._rate)
+        if self._inverse or self._scale == 0:
+            raise CannotEnumerate("a division by an inverted random number, or by 0")
+        return Exponential(self._source, number / self._scale, True)
+
+    def clip(self, low=None, high=None):
+        if self._inverse or self._scale < 0 or high is not None or low > GUARD:
+            raise CannotEnumerate("an exponential number is clipped")
+        return self
 
     def log(self):
         if self._inverse or self._scale <= 0 or not self._source.fresh():
             raise CannotEnumerate("the logarithm of an exponential number that is not "
                                   "fresh")
         self._source.spent = True
-        return -Gumbel(_Source(self._source.tape),
-                       math.log(self._rate) - math.log(self._scale))
+        source = _Source(self._source.tape)
+        source.location = math.log(self._source.rate) - math.log(self._scale)
+        return -Gumbel(source)
 
-    def _below(self, number):
-        raise CannotEnumerate("a comparison of an exponential number with a number")
+    def _speed(self):
+        """The rate of what is smallest in the winner."""
+        scale = abs(self._scale)
+        return (self._source.rate * scale if self._inverse else
+                self._source.rate / scale if scale > 0 else math.inf)
 
     def _wins(self, other):
         """Whether this one is the larger."""
-        if (not isinstance(other, Exponential) or self._inverse != other._inverse
-                or not (self._source.fresh() and other._source.fresh())):
-            raise CannotEnumerate("a race of random numbers that are not alike and fresh")
-        if self._inverse:  # the larger is the one whose E / scale is smaller
-            if self._scale < 0 or other._scale < 0:
-                raise CannotEnumerate("a race of negative numbers")
-            mine, others = self._scale * self._rate, other._scale * other._rate
-            return _race(self, other, mine, others)
-        if self._scale == 0 or other._scale == 0:
-            raise CannotEnumerate("a race of a number that is scaled by 0")
-        if self._scale < 0 and other._scale < 0:  # the larger has the smaller E
-            return _race(self, other, self._rate / -self._scale,
-                         other._rate / -other._scale)
-        if self._scale > 0 and other._scale > 0:
-            return _race(other, self, other._rate / other._scale,
-                         self._rate / self._scale)
-        return self._scale > 0
+        self._alike(other)
+        if self._inverse != other._inverse:
+            raise CannotEnumerate("a race of random numbers that are not alike")
+        if (self._scale < 0) != (other._scale < 0):
+            return other._scale < 0
+        # The larger has the smaller E / scale if inverted, or if both are negative, and
+        # else the larger scale * E.
+        if self._inverse != (self._scale < 0):
+            return _race(self, other)
+        return _race(other, self)
 
     def _take(self, speed):
-        """It stands for all that it was raced with: their smallest E."""
-        self._rate = speed / self._scale if self._inverse else speed * abs(self._scale)
+        """It stands for all that it was raced with: their smallest."""
+        scale = abs(self._scale)
+        self._source.rate = speed / scale if self._inverse else speed * scale
 
 
 class Gumbel(Noise):
@@ -264,46 +309,41 @@ class Gumbel(Noise):
     def __init__(self, source, shift=0.0, sign=1):
         self._source, self._shift, self._sign = source, shift, sign
 
-    def __add__(self, other):
-        number = _number(other)
-        if number is None:
-            return NotImplemented
+    def _plus(self, number):
         return Gumbel(self._source, self._shift + self._sign * number, self._sign)
 
-    def __mul__(self, other):
-        number = _number(other)
-        if number is None:
-            return NotImplemented
+    def _times(self, number):
         if abs(number) != 1:
             raise CannotEnumerate("a Gumbel number is scaled")
         return Gumbel(self._source, self._shift, self._sign * int(number))
 
+    def _log_speed(self):
+        return self._source.location + self._shift
+
+    def _speed(self):
+        return math.exp(self._log_speed())
+
     def _wins(self, other):
-        if (not isinstance(other, Gumbel) or self._sign != other._sign
-                or not (self._source.fresh() and other._source.fresh())):
-            raise CannotEnumerate("a race of random numbers that are not alike and fresh")
-        if self._sign < 0:
+        self._alike(other)
+        if self._sign < 0 or other._sign < 0:
             raise CannotEnumerate("the smaller of two Gumbel numbers")
-        most = max(self._shift, other._shift)
-        if most == -math.inf:  # neither can win; as argmax, the first stays
-            return False
-        return _race(self, other, math.exp(self._shift - most),
-                     math.exp(other._shift - most), most)
+        return _race(self, other)
 
-    def _take(self, speed, most):
-        self._shift = most + math.log(speed)
+    def _take(self, speed):
+        self._source.location = math.log(speed) - self._shift
 
 
-def _race(self, other, mine, others, *scale):
-    """Whether `self` wins, by these speeds. The winner then stands for both."""
-    if mine == 0 or others == 0:
-        won = mine > 0
-    else:
-        won = self._source.tape.choose([mine, others]) == 0
+def _race(self, other):
+    """Whether `self` wins, by the two speeds. The winner then stands for both."""
+    speeds = self._speed(), other._speed()
+    if not all(math.isfinite(speed) for speed in speeds):
+        raise CannotEnumerate(f"a race at the speeds {speeds}")
+    if not any(speeds):  # neither is ever first; as in argmax, the earlier one stays
+        return False
+    won = self._source.tape.choose(speeds) == 0
     winner, loser = (self, other) if won else (other, self)
-    if mine + others > 0:
-        loser._source.spent = True
-        winner._take(mine + others, *scale)
+    loser._source.spent = True
+    winner._take(sum(speeds))
     return won
 
 

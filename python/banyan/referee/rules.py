@@ -1,4 +1,4 @@
-"""The rule of the literature, and the same with one mistake each."""
+"""SpecInfer's multi-round rule, correct or with one known mistake."""
 
 import numpy
 

@@ -92,7 +92,7 @@ class Tree:
 
 
 def draft(tape: Tape, target, drafter, text, branching, kind, setting):
-    """What a rule is given: p, q, draws and tree."""
+    """Drafts a tree and returns a rule's arguments: p, q, draws and tree."""
     tokens, parents, depths = [text[-1]], [-1], [0]
     draws, drawn_from = [], []
     level = [0]
