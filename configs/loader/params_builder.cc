@@ -296,8 +296,8 @@ void NamePythonPart(std::vector<Params::Entry>& entries) {
     return;
   const Origin at = python->key_origin;
   python->key = "class";
-  entries.insert(entries.begin(), {"name", at,
-                                   Params::Scalar(std::string(kPythonPart), at)});
+  entries.insert(entries.begin(),
+                 {"name", at, Params::Scalar(std::string(kPythonPart), at)});
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 namespace banyan {
 
 // What is done before the program ends, with "file:line: check failed: what". A
-// program that is part of another one throws there, which unwinds to its caller.
-// Null, as before the first call: nothing.
+// program that is part of another one throws there, which unwinds to its
+// caller. Null, as before the first call: nothing.
 void SetCheckFailure(void (*fail)(const char* message));
 
 // Prints "file:line: check failed: what" and aborts, unless the function of

@@ -45,8 +45,8 @@ absl::string_view Nearest(absl::string_view name,
 std::string UnknownName(absl::string_view what, absl::string_view name,
                         absl::Span<const absl::string_view> known);
 
-// Whether who called this program wants an end. A program of its own is ended by
-// its signals; one that is part of another program is asked between passes.
+// Whether who called this program wants an end. A program of its own is ended
+// by its signals; one that is part of another program is asked between passes.
 
 // From then on AskStop() gives what `ask` says, on the thread that computes. An
 // error ends what is computed. Null, as before the first call: nobody is asked.

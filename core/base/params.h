@@ -393,7 +393,8 @@ absl::StatusOr<const Row*> FindRow(absl::Span<const Row> rows,
   }
   if (text == kPythonPart)
     return name->Error(absl::StrCat(
-        kind, ": a class of Python; `python -m banyan` runs it (python/README.md)"));
+        kind,
+        ": a class of Python; `python -m banyan` runs it (python/README.md)"));
   return name->Error(UnknownName(kind, text, known));
 }
 

@@ -121,8 +121,9 @@ absl::StatusOr<Rows> Verifiers() {
                      [](const KeyRow& key) { return key.required; });
     BANYAN_ASSIGN_OR_RETURN(
         const Params params,
-        ParseYaml(SectionOf(row.name, has_defaults ? "{}" : row.variants.front()),
-                  std::string(row.name)));
+        ParseYaml(
+            SectionOf(row.name, has_defaults ? "{}" : row.variants.front()),
+            std::string(row.name)));
     BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Verifier> verifier,
                             BuildVerifier(params));
     const VerifierTraits traits = verifier->traits();

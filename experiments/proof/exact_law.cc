@@ -313,8 +313,7 @@ absl::StatusOr<Sections> ReadSections(const Params& file, ExactFile& exact) {
   in.Ensure(max_branches >= 1, "max_branches", "must be at least 1");
   exact.options.max_branches = max_branches;
   in.Optional("rounds_together", exact.options.rounds);
-  in.Ensure(exact.options.rounds >= 0, "rounds_together",
-            "must be at least 0");
+  in.Ensure(exact.options.rounds >= 0, "rounds_together", "must be at least 0");
   in.Required("target", sections.target);
   const MethodKeys keys = TakeMethodKeys(in);
   sections.control = in.Take("control");

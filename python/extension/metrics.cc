@@ -39,8 +39,9 @@ void AddCounts(const std::string& name, const nb::object& returned,
     parts[""] = one;
   } else if (!nb::try_cast(returned, parts)) {
     throw nb::type_error(
-        absl::StrCat(name, ".count: expected (over, under), a dict of such pairs, "
-                           "or None, found ",
+        absl::StrCat(name,
+                     ".count: expected (over, under), a dict of such pairs, "
+                     "or None, found ",
                      nb::cast<std::string>(nb::repr(returned)))
             .c_str());
   }

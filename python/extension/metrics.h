@@ -6,8 +6,8 @@
 
 namespace banyan {
 
-// Defines `add_metric`, which gives the catalogue a row that calls a function of
-// Python.
+// Defines `add_metric`, which gives the catalogue a row that calls a function
+// of Python.
 void DefineMetrics(nanobind::module_& module);
 
 }  // namespace banyan

@@ -34,7 +34,9 @@ namespace {
 class Written : public std::streambuf {
  public:
   Written(std::ostream& stream, nb::callable write)
-      : stream_(stream), write_(std::move(write)), before_(stream.rdbuf(this)) {}
+      : stream_(stream),
+        write_(std::move(write)),
+        before_(stream.rdbuf(this)) {}
   Written(const Written&) = delete;
   Written& operator=(const Written&) = delete;
   ~Written() override { stream_.rdbuf(before_); }
@@ -108,6 +110,7 @@ int Run(std::vector<std::string> words, nb::callable out, nb::callable err) {
     throw std::runtime_error(
         "banyan: a part cannot call the program that it is a part of");
   running = true;
+  Raised().reset();
   struct Ended {
     ~Ended() { running = false; }
   } const ended;

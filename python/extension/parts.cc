@@ -52,8 +52,9 @@ class Held {
   // To be used under the lock.
   const nb::object& object() const {
     if (std::this_thread::get_id() != thread_ || getpid() != process_)
-      throw nb::value_error((name_ + ": parts in Python run on the thread, and in "
-                                     "the process, that built them")
+      throw nb::value_error((name_ +
+                             ": parts in Python run on the thread, and in "
+                             "the process, that built them")
                                 .c_str());
     return object_;
   }
@@ -158,7 +159,8 @@ std::vector<DrawKind> DrawsOf(const Held& part) {
 }
 
 nb::object TokensOf(absl::Span<const TokenId> tokens) {
-  auto kept = std::make_unique<std::vector<TokenId>>(tokens.begin(), tokens.end());
+  auto kept =
+      std::make_unique<std::vector<TokenId>>(tokens.begin(), tokens.end());
   std::vector<TokenId>* const data = kept.release();
   const nb::capsule owner(data, [](void* at) noexcept {
     delete static_cast<std::vector<TokenId>*>(at);
@@ -208,9 +210,9 @@ class PythonVerifier : public Verifier {
     for (const int node : verdict.path) {
       if (node <= 0 || node >= tree.size() || tree.node(node).parent != at ||
           tree.node(node).probe())
-        Refuse(*part_, absl::StrCat("verify: node ", node,
-                                    " of the path is no drafted child of node ",
-                                    at));
+        Refuse(*part_,
+               absl::StrCat("verify: node ", node,
+                            " of the path is no drafted child of node ", at));
       at = node;
     }
     const int size = target.Row(at).vocab_size();
@@ -272,17 +274,19 @@ class PythonPolicy : public TreePolicy {
                             nb::cast<std::string>(nb::repr(item))));
       if (one.node < 0 || one.node >= tree.size() || !tree.open(one.node) ||
           !tree.draws(one.node).empty() || !named.insert(one.node).second)
-        Refuse(*part_, absl::StrCat("next: node ", one.node,
-                                    " is not an open one that nothing was drawn "
-                                    "at, or is named twice"));
+        Refuse(*part_,
+               absl::StrCat("next: node ", one.node,
+                            " is not an open one that nothing was drawn "
+                            "at, or is named twice"));
       if (one.draws < 1 || (traits_.chain && one.draws > 1) ||
           !(one.keep_at_least >= 0 && one.keep_at_least <= 1))
-        Refuse(*part_, absl::StrCat("next: ", one.draws, " draws with at least ",
-                                    one.keep_at_least, " at node ", one.node));
+        Refuse(*part_,
+               absl::StrCat("next: ", one.draws, " draws with at least ",
+                            one.keep_at_least, " at node ", one.node));
       if (tree.node(one.node).depth >= traits_.levels)
-        Refuse(*part_, absl::StrCat("next: node ", one.node,
-                                    " is at the last of its ", traits_.levels,
-                                    " levels"));
+        Refuse(*part_,
+               absl::StrCat("next: node ", one.node, " is at the last of its ",
+                            traits_.levels, " levels"));
       nodes += one.draws;
       next.push_back(one);
     }
@@ -357,7 +361,8 @@ class PythonSession : public QuietSession {
 
 class PythonDrafter : public Drafter {
  public:
-  PythonDrafter(std::unique_ptr<Held> part, DrafterTraits traits, int vocab_size)
+  PythonDrafter(std::unique_ptr<Held> part, DrafterTraits traits,
+                int vocab_size)
       : Drafter(std::move(traits), /*carried=*/nullptr),
         part_(std::move(part)),
         vocab_size_(vocab_size) {}
@@ -381,8 +386,9 @@ class PythonDrafter : public Drafter {
           const nb::object row = part.object().attr("propose")(
               TokensOf(request.context->tokens), TokensOf(path));
           Proposal proposal;
-          proposal.q = ReadRow(row, vocab_size_,
-                               absl::StrCat(part.name(), ".propose: node ", node));
+          proposal.q =
+              ReadRow(row, vocab_size_,
+                      absl::StrCat(part.name(), ".propose: node ", node));
           proposal.ranked = only_ranks();
           return proposal;
         });

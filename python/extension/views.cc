@@ -31,27 +31,28 @@ int Checked(int node, int size) {
 
 Pairs PairsOf(const Distribution& row) {
   Pairs pairs;
-  row.ForEach([&](TokenId token, double mass) { pairs.emplace_back(token, mass); });
+  row.ForEach(
+      [&](TokenId token, double mass) { pairs.emplace_back(token, mass); });
   return pairs;
 }
 
 double MassOf(const Distribution& row, TokenId token) {
   if (token < 0 || token >= row.vocab_size())
-    throw nb::index_error(absl::StrCat("token ", token, ": the vocabulary has ",
-                                       row.vocab_size())
-                              .c_str());
+    throw nb::index_error(
+        absl::StrCat("token ", token, ": the vocabulary has ", row.vocab_size())
+            .c_str());
   return row.Mass(token);
 }
 
 Pairs BestOf(const Distribution& row, int count) {
   if (count < 1) throw nb::value_error("best(k) expects k from 1 on");
   Pairs pairs = PairsOf(row);
-  const auto end = pairs.begin() + std::min<std::ptrdiff_t>(count, std::ssize(pairs));
-  std::partial_sort(pairs.begin(), end, pairs.end(),
-                    [](const auto& a, const auto& b) {
-                      return a.second != b.second ? a.second > b.second
-                                                  : a.first < b.first;
-                    });
+  const auto end =
+      pairs.begin() + std::min<std::ptrdiff_t>(count, std::ssize(pairs));
+  std::partial_sort(
+      pairs.begin(), end, pairs.end(), [](const auto& a, const auto& b) {
+        return a.second != b.second ? a.second > b.second : a.first < b.first;
+      });
   pairs.erase(end, pairs.end());
   return pairs;
 }
@@ -109,8 +110,9 @@ std::vector<double> Masses(const nb::handle& value, const std::string& what) {
 
 void CheckMass(double mass, std::size_t index, const std::string& what) {
   if (std::isfinite(mass) && mass >= 0) return;
-  throw nb::value_error(absl::StrCat(what, ": expected finite masses from 0 on, "
-                                           "found ",
+  throw nb::value_error(absl::StrCat(what,
+                                     ": expected finite masses from 0 on, "
+                                     "found ",
                                      mass, " for ", index)
                             .c_str());
 }
@@ -122,11 +124,10 @@ Distribution ReadRow(const nb::handle& value, int vocab_size,
   Distribution row;
   if (nb::isinstance<Distribution>(value)) {
     row = nb::cast<Distribution>(value);
-    if (row.vocab_size() == 0)
-      return Distribution::Sparse(vocab_size, {}, {});
+    if (row.vocab_size() == 0) return Distribution::Sparse(vocab_size, {}, {});
     if (row.vocab_size() != vocab_size)
-      throw nb::value_error(absl::StrCat(what, ": expected a row of ", vocab_size,
-                                         " tokens, found one of ",
+      throw nb::value_error(absl::StrCat(what, ": expected a row of ",
+                                         vocab_size, " tokens, found one of ",
                                          row.vocab_size())
                                 .c_str());
     return row;
@@ -164,10 +165,10 @@ void ChanceView::Name(Purpose purpose, int node, int draw) {
   if (node < 0 || draw < 0)
     throw nb::value_error("a choice is named by a node and a draw from 0 on");
   if (!named_.emplace(purpose, node, draw).second)
-    throw nb::value_error(
-        absl::StrCat("two choices about node ", node, ", draw ", draw,
-                     ": give each its own `draw`")
-            .c_str());
+    throw nb::value_error(absl::StrCat("two choices about node ", node,
+                                       ", draw ", draw,
+                                       ": give each its own `draw`")
+                              .c_str());
 }
 
 bool ChanceView::Accept(double probability, int node, int draw) {
@@ -215,9 +216,10 @@ const Node& TrunkTreeView::at(int node) const {
 }
 
 void DefineViews(nb::module_& module) {
-  nb::class_<Distribution>(module, "Row",
-                           "A distribution over the vocabulary. Its numbers are "
-                           "read when they are asked for.")
+  nb::class_<Distribution>(
+      module, "Row",
+      "A distribution over the vocabulary. Its numbers are "
+      "read when they are asked for.")
       .def_prop_ro("vocabulary", &Distribution::vocab_size,
                    "How many tokens there are.")
       .def_prop_ro("total", &Distribution::total, "The sum of all masses.")
@@ -228,13 +230,17 @@ void DefineViews(nb::module_& module) {
       .def("array", &ArrayOf,
            "A copy, as a numpy array with a mass for each token. It takes time "
            "in the vocabulary.")
-      .def("residual", &ResidualOf, nb::arg("other"),
-           "What of this row is above the other one, normalised; this row where "
-           "nothing is.")
-      .def("without", [](const Distribution& row, TokenId token) {
-        MassOf(row, token);
-        return row.Without(token);
-      }, nb::arg("token"), "This row given that the token is not drawn.")
+      .def(
+          "residual", &ResidualOf, nb::arg("other"),
+          "What of this row is above the other one, normalised; this row where "
+          "nothing is.")
+      .def(
+          "without",
+          [](const Distribution& row, TokenId token) {
+            MassOf(row, token);
+            return row.Without(token);
+          },
+          nb::arg("token"), "This row given that the token is not drawn.")
       .def("__len__", &Distribution::vocab_size)
       .def("__repr__", [](const Distribution& row) {
         return absl::StrCat("<Row of ", row.vocab_size(), " tokens, ",
@@ -244,20 +250,23 @@ void DefineViews(nb::module_& module) {
   nb::class_<Draw>(module, "Draw", "A token that was drawn at a node.")
       .def_ro("token", &Draw::token)
       .def_ro("time", &Draw::time, "Its number in the order of time.")
-      .def_prop_ro("child", [](const Draw& draw) -> nb::object {
-        return draw.dropped() ? nb::none() : nb::cast(draw.child);
-      }, "The node it led to; None if it was dropped.")
+      .def_prop_ro(
+          "child",
+          [](const Draw& draw) -> nb::object {
+            return draw.dropped() ? nb::none() : nb::cast(draw.child);
+          },
+          "The node it led to; None if it was dropped.")
       .def_ro("drawn_from", &Draw::proposal,
               "The row that it is judged by: the one it was drawn from.");
   nb::class_<RowsView>(module, "Rows", "The target's rows, by node of a tree.")
       .def("__getitem__", &RowsView::Row, nb::arg("node"))
       .def("__len__", [](const RowsView& view) { return view.size; });
-  nb::class_<ChanceView>(
-      module, "Chance",
-      "The round's choices. Each is named by the node and the draw it is about, "
-      "and made once.")
-      .def("accept", &ChanceView::Accept, nb::arg("probability"), nb::arg("node"),
-           nb::arg("draw") = 0, "True with this probability.")
+  nb::class_<ChanceView>(module, "Chance",
+                         "The round's choices. Each is named by the node and "
+                         "the draw it is about, "
+                         "and made once.")
+      .def("accept", &ChanceView::Accept, nb::arg("probability"),
+           nb::arg("node"), nb::arg("draw") = 0, "True with this probability.")
       .def("token", &ChanceView::Token, nb::arg("row"), nb::arg("node"),
            nb::arg("draw") = 0, "A token, drawn from a row.")
       .def("index", &ChanceView::Index, nb::arg("weights"), nb::arg("node"),
@@ -265,62 +274,109 @@ void DefineViews(nb::module_& module) {
            "An index, drawn by weights.");
   nb::class_<DraftTreeView>(
       module, "Tree", "A drafted tree. Node 0 is the last token of the text.")
-      .def("__len__", [](const DraftTreeView& view) { return view.tree->size(); })
-      .def("token", [](const DraftTreeView& view, int node) {
-        return view.at(node).token;
-      }, nb::arg("node"))
-      .def("parent", [](const DraftTreeView& view, int node) {
-        return view.at(node).parent;
-      }, nb::arg("node"), "-1 for node 0.")
-      .def("depth", [](const DraftTreeView& view, int node) {
-        return view.at(node).depth;
-      }, nb::arg("node"))
-      .def("children", [](const DraftTreeView& view, int node) {
-        std::vector<int> children;
-        for (const int child : view.at(node).children)
-          if (!view.tree->node(child).probe()) children.push_back(child);
-        return children;
-      }, nb::arg("node"))
-      .def("draws", [](const DraftTreeView& view, int node) {
-        std::vector<Draw> draws;
-        for (const Draw* draw : DrawsInTime(view.at(node))) draws.push_back(*draw);
-        return draws;
-      }, nb::arg("node"), "All draws at a node, in the order of time.")
-      .def("proposal", [](const DraftTreeView& view, int node) -> nb::object {
-        const std::vector<DrawList>& lists = view.at(node).lists;
-        return lists.empty() ? nb::none() : nb::cast(lists[0].proposal.q);
-      }, nb::arg("node"), "The first drafter's row; None where nothing was drawn.");
-  nb::class_<TrunkTreeView>(module, "GrowingTree",
-                            "A tree while it is drafted. It is lent for a call.")
-      .def("__len__", [](const TrunkTreeView& view) { return view.lent.get().size(); })
-      .def("token", [](const TrunkTreeView& view, int node) {
-        return view.at(node).token;
-      }, nb::arg("node"))
-      .def("parent", [](const TrunkTreeView& view, int node) {
-        return view.at(node).parent;
-      }, nb::arg("node"), "-1 for node 0.")
-      .def("depth", [](const TrunkTreeView& view, int node) {
-        return view.at(node).depth;
-      }, nb::arg("node"))
-      .def("open", [](const TrunkTreeView& view, int node) {
-        view.at(node);
-        return view.lent.get().open(node);
-      }, nb::arg("node"), "Whether tokens may be drawn at the node.")
-      .def("drawn", [](const TrunkTreeView& view, int node) {
-        view.at(node);
-        return view.lent.get().draws(node).size();
-      }, nb::arg("node"), "How many tokens were drawn at the node.")
-      .def("path_mass", [](const TrunkTreeView& view, int node) {
-        view.at(node);
-        return view.lent.get().path_mass(node);
-      }, nb::arg("node"), "The product of the drafter's masses down to the node.")
-      .def("remaining", [](const TrunkTreeView& view, int node) -> nb::object {
-        view.at(node);
-        const TrunkTree& tree = view.lent.get();
-        return tree.proposal(node) == nullptr ? nb::none()
-                                              : nb::cast(tree.remaining(node));
-      }, nb::arg("node"),
-           "What the next draw is made from; None before the drafter was asked.");
+      .def("__len__",
+           [](const DraftTreeView& view) { return view.tree->size(); })
+      .def(
+          "token",
+          [](const DraftTreeView& view, int node) {
+            return view.at(node).token;
+          },
+          nb::arg("node"))
+      .def(
+          "parent",
+          [](const DraftTreeView& view, int node) {
+            return view.at(node).parent;
+          },
+          nb::arg("node"), "-1 for node 0.")
+      .def(
+          "depth",
+          [](const DraftTreeView& view, int node) {
+            return view.at(node).depth;
+          },
+          nb::arg("node"))
+      .def(
+          "children",
+          [](const DraftTreeView& view, int node) {
+            std::vector<int> children;
+            for (const int child : view.at(node).children)
+              if (!view.tree->node(child).probe()) children.push_back(child);
+            return children;
+          },
+          nb::arg("node"))
+      .def(
+          "draws",
+          [](const DraftTreeView& view, int node) {
+            std::vector<Draw> draws;
+            for (const Draw* draw : DrawsInTime(view.at(node)))
+              draws.push_back(*draw);
+            return draws;
+          },
+          nb::arg("node"), "All draws at a node, in the order of time.")
+      .def(
+          "proposal",
+          [](const DraftTreeView& view, int node) -> nb::object {
+            const std::vector<DrawList>& lists = view.at(node).lists;
+            return lists.empty() ? nb::none() : nb::cast(lists[0].proposal.q);
+          },
+          nb::arg("node"),
+          "The first drafter's row; None where nothing was drawn.");
+  nb::class_<TrunkTreeView>(
+      module, "GrowingTree",
+      "A tree while it is drafted. It is lent for a call.")
+      .def("__len__",
+           [](const TrunkTreeView& view) { return view.lent.get().size(); })
+      .def(
+          "token",
+          [](const TrunkTreeView& view, int node) {
+            return view.at(node).token;
+          },
+          nb::arg("node"))
+      .def(
+          "parent",
+          [](const TrunkTreeView& view, int node) {
+            return view.at(node).parent;
+          },
+          nb::arg("node"), "-1 for node 0.")
+      .def(
+          "depth",
+          [](const TrunkTreeView& view, int node) {
+            return view.at(node).depth;
+          },
+          nb::arg("node"))
+      .def(
+          "open",
+          [](const TrunkTreeView& view, int node) {
+            view.at(node);
+            return view.lent.get().open(node);
+          },
+          nb::arg("node"), "Whether tokens may be drawn at the node.")
+      .def(
+          "drawn",
+          [](const TrunkTreeView& view, int node) {
+            view.at(node);
+            return view.lent.get().draws(node).size();
+          },
+          nb::arg("node"), "How many tokens were drawn at the node.")
+      .def(
+          "path_mass",
+          [](const TrunkTreeView& view, int node) {
+            view.at(node);
+            return view.lent.get().path_mass(node);
+          },
+          nb::arg("node"),
+          "The product of the drafter's masses down to the node.")
+      .def(
+          "remaining",
+          [](const TrunkTreeView& view, int node) -> nb::object {
+            view.at(node);
+            const TrunkTree& tree = view.lent.get();
+            return tree.proposal(node) == nullptr
+                       ? nb::none()
+                       : nb::cast(tree.remaining(node));
+          },
+          nb::arg("node"),
+          "What the next draw is made from; None before the drafter was "
+          "asked.");
 }
 
 }  // namespace banyan

@@ -226,5 +226,26 @@ TEST(Loader, ReadsKeysUnderTheirEarlierNames) {
               testing::HasSubstr("key 'draws' is given twice"));
 }
 
+// {python: "module:Class"} is short for a name and a class.
+TEST(Loader, NamesPartsInPython) {
+  const absl::StatusOr<Params> read = ParseYaml(
+      "verifier: {python: 'mine:Careful', share: 0.9}\n"
+      "named: {name: chain, python: x}\n"
+      "list: {python: [x]}\n",
+      "a.yaml");
+  ASSERT_TRUE(read.ok()) << read.status();
+  const Params& verifier = *read->Find("verifier");
+  ASSERT_NE(verifier.Find("name"), nullptr);
+  EXPECT_EQ(verifier.Find("name")->text(), kPythonPart);
+  EXPECT_EQ(verifier.Find("class")->text(), "mine:Careful");
+  EXPECT_EQ(verifier.Find("share")->text(), "0.9");
+  EXPECT_EQ(verifier.Find("python"), nullptr);
+  EXPECT_EQ(verifier.PlaceOf("class").column, 12);
+  EXPECT_EQ(PartName(verifier), "mine:Careful");
+  EXPECT_EQ(PartName(*read->Find("named")), "chain");
+  EXPECT_NE(read->Find("named")->Find("python"), nullptr);
+  EXPECT_EQ(read->Find("list")->Find("name"), nullptr);
+}
+
 }  // namespace
 }  // namespace banyan

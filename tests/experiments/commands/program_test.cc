@@ -183,6 +183,36 @@ TEST(Program, GivesTheLawAsJson) {
               1e-12);
 }
 
+TEST(Program, EnumeratesRoundsTogether) {
+  const auto branches = [](const std::string& more) {
+    const Outcome outcome = RunOn("exact --json", Good() + more);
+    EXPECT_EQ(outcome.code, 0) << outcome.output;
+    const auto json = nlohmann::json::parse(outcome.output);
+    EXPECT_LE(json.at("max_abs_error").get<double>(), 1e-12);
+    return json.at("branches").get<int>();
+  };
+  EXPECT_GT(branches("rounds_together: 2\n"), branches(""));
+  ExpectRefused(Good() + "rounds_together: -1\n", "7:18", "at least 0");
+}
+
+TEST(Program, EnumeratesDraftersOfTheCatalogue) {
+  const std::string file =
+      "vocab: 2\nhorizon: 3\n"
+      "target: {start: [0.4, 0.6], next: [[0.3, 0.7], [0.8, 0.2]]}\n"
+      "drafters: [{name: ngram}]\npolicy: {name: chain, nodes: 2}\n"
+      "verifier: {name: multi_round}\n";
+  const Outcome outcome = RunOn("exact --json", file);
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  const auto json = nlohmann::json::parse(outcome.output);
+  EXPECT_LE(json.at("max_abs_error").get<double>(), 1e-12);
+  EXPECT_GE(json.at("expected_tokens_per_round").get<double>(), 1);
+}
+
+TEST(Program, SaysWhoRunsPartsInPython) {
+  ExpectRefused(With("{name: leviathan}", "{python: 'mine:Careful'}"), "6:12",
+                "a class of Python; `python -m banyan` runs it");
+}
+
 TEST(Program, RefusesBadRowsWithTheirPlace) {
   ExpectRefused(With("start: [0.4, 0.6]", "start: [0.4, 0.5]"), "3:17",
                 "sum to 1");
