@@ -87,8 +87,10 @@ class Project {
   void StandInForGguf() const {
     const std::string empty = root() / "build/models/empty";
     MakeEmptySmolLm2(empty);
-    for (const char* file : {"models/smollm2.yaml", "models/qwen.yaml",
-                             "costs/smollm2.yaml", "methods_smollm2.yaml"}) {
+    Link("build/models/humaneval.jsonl", "experiments/workloads/chat.jsonl");
+    for (const char* file :
+         {"models/smollm2.yaml", "models/qwen.yaml", "costs/smollm2.yaml",
+          "costs/qwen_code.yaml", "methods_smollm2.yaml"}) {
       const std::string path = configs() / file;
       std::string text = FileText(path);
       ASSERT_GT(absl::StrReplaceAll(
