@@ -240,7 +240,7 @@ TEST(Loader, NamesPartsInPython) {
   EXPECT_EQ(verifier.Find("class")->text(), "mine:Careful");
   EXPECT_EQ(verifier.Find("share")->text(), "0.9");
   EXPECT_EQ(verifier.Find("python"), nullptr);
-  EXPECT_EQ(verifier.PlaceOf("class").column, 12);
+  EXPECT_EQ(verifier.PlaceOf("name").column, 12);
   EXPECT_EQ(PartName(verifier), "mine:Careful");
   EXPECT_EQ(PartName(*read->Find("named")), "chain");
   EXPECT_NE(read->Find("named")->Find("python"), nullptr);
