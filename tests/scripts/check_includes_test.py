@@ -85,6 +85,10 @@ MAY_USE = {
 MAY_USE["examples"] = {
     "experiments/commands", "experiments/loading", "experiments/plan", "configs/loader", "drafters",
     "verifiers", "tree", "core/ops", "core/random", "core/prob", "core/base"}
+MAY_USE["python/extension"] = {
+    "experiments/commands", "experiments/metrics", "experiments/records", "drafters",
+    "verifiers", "tree", "core/device/ranks", "core/model", "core/random",
+    "core/round", "core/prob", "core/base"}
 MAY_USE["tests"] = set(MAY_USE)
 
 
