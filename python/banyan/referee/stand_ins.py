@@ -12,7 +12,7 @@ from .chance import CannotEnumerate
 
 
 def _array(make, size):
-    """One number, or an array of so many."""
+    """Makes one number, or an array of this size."""
     if size is None:
         return make()
     shape = (size,) if numpy.ndim(size) == 0 else tuple(size)

@@ -1,7 +1,6 @@
 """exact_of: compares a verification rule's output distribution with the target's."""
 
 import dataclasses
-import inspect
 import itertools
 import math
 import operator
@@ -201,7 +200,7 @@ def _enumerate(toy):
 
 
 def _sample(toy, samples, seed, cases):
-    """Random texts, of one of so many cases.
+    """Samples texts of one case; `cases` is the number of all cases.
 
     With 95 % probability no text of a right rule in any case is off by more than half of
     `found`, and a text that is off by `found` is seen to be off.
@@ -318,11 +317,3 @@ def exact_of(function, *, draws="independent", trees=None, settings=SETTINGS,
     if verdict.exact or verdict.sampled:
         return verdict
     return dataclasses.replace(verdict, resembles=_resembles(toys, found))
-
-
-def source_hash(function):
-    """Returns the SHA-256 and the path of the file that defines a function."""
-    import hashlib
-    path = inspect.getsourcefile(function)
-    with open(path, "rb") as source:
-        return hashlib.sha256(source.read()).hexdigest(), path
